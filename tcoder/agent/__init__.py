@@ -1,0 +1,1 @@
+"""What happens in a turn: session, strategies, context, budgets, attempts, journal."""

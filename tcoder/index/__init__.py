@@ -1,0 +1,1 @@
+"""How tcoder knows the code base: tree-sitter tags, ranking, outline, search."""

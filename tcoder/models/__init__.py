@@ -1,0 +1,1 @@
+"""How tcoder talks to a model: dialects over HTTP, the catalogue, routing, the embedded local engine."""

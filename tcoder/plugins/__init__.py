@@ -1,0 +1,1 @@
+"""How tcoder is extended: the API that plugin authors import, the loader, trust."""

@@ -1,0 +1,51 @@
+"""Who may do what: rules, verdicts and the question that is put to a person."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Approval = Literal["ask", "edits", "auto", "plan"]
+Decision = Literal["allow", "ask", "deny"]
+Answer = Literal["once", "session", "project", "deny"]
+
+
+class Rule(Struct, frozen=True):
+    """`tool` names a tool or `*`; `match` is a glob over the path or, for shell, a command prefix pattern such as
+    `pytest *`. `matches` and `misses` are examples that are checked when the rule is loaded."""
+
+    decision: Decision
+    tool: str
+    match: str = "*"
+    matches: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+    source: str = "built-in"
+
+
+class CommandPart(Struct, frozen=True):
+    """One simple command of a compound one, with its own verdict."""
+
+    text: str
+    decision: Decision
+    reason: str
+    rule: str = ""
+
+
+class Verdict(Struct, frozen=True):
+    decision: Decision
+    reason: str
+    rule: str = ""
+    parts: tuple[CommandPart, ...] = ()
+
+
+class Question(Struct, frozen=True):
+    """What a person is asked: exactly what runs, where, what it may touch, and the rule that "always" would add."""
+
+    id: str
+    tool: str
+    action: str
+    reason: str
+    cwd: str = ""
+    writes: tuple[str, ...] = ()
+    network: bool = False
+    sandboxed: bool = True
+    always: str = ""

@@ -1,0 +1,1 @@
+"""What touches the user's disk, git and shell."""
