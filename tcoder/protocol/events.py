@@ -48,6 +48,13 @@ class TurnStarted(Struct, frozen=True, tag="turn_started"):
     message: UserMessage
 
 
+class NoteAdded(Struct, frozen=True, tag="note_added"):
+    """Something tcoder tells the model as a user message: test results, a budget that runs low, what a person undid."""
+
+    topic: str
+    text: str
+
+
 class MessageQueued(Struct, frozen=True, tag="message_queued"):
     """A message that waits: `steer` = for after the running tool, else for the next turn."""
 
@@ -65,7 +72,8 @@ class MessageUnqueued(Struct, frozen=True, tag="message_unqueued"):
 
 class ModelAsked(Struct, frozen=True, tag="model_asked"):
     """A request goes out. `call` counts from 1 in a session; `prefix_kept` is False when the request does not begin
-    with the one before it, and `cache_break` says why. `reason` is why this variant."""
+    with the one before it, and `cache_break` says why. `reason` is why this variant. An `aside` (a title, a summary, a
+    step of the guided strategy) is not part of the conversation."""
 
     call: int
     variant: VariantName
@@ -73,12 +81,14 @@ class ModelAsked(Struct, frozen=True, tag="model_asked"):
     reason: str = ""
     prefix_kept: bool = True
     cache_break: CacheBreak = ""
+    aside: bool = False
 
 
 class ModelAnswered(Struct, frozen=True, tag="model_answered"):
     call: int
     message: AssistantMessage
     served: Served
+    aside: bool = False
 
 
 class ModelFailed(Struct, frozen=True, tag="model_failed"):
@@ -190,6 +200,7 @@ Event = (
     SessionStarted
     | SessionResumed
     | TurnStarted
+    | NoteAdded
     | MessageQueued
     | MessageUnqueued
     | ModelAsked

@@ -1,0 +1,135 @@
+"""The session on disk: one append-only file of events, one JSON line each.
+
+An event is handed to the kernel in one `write` before anybody sees it, so a killed process loses at most the event it
+was writing; the end of a turn is also flushed to the disk. A file is held by one process at a time.
+"""
+
+import fcntl
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from tcoder.protocol.codec import decode_line, encode_line
+from tcoder.protocol.errors import JournalError
+from tcoder.protocol.events import SCHEMA, Event, Recorded, SessionEnded, TurnFinished
+
+
+def now() -> str:
+    """The time as ISO 8601 UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def project_folder(state_dir: Path, root: Path) -> Path:
+    """The folder that holds the sessions of one repository, named so that a person can tell which."""
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:10]
+    return state_dir / "projects" / f"{root.name or 'root'}-{digest}"
+
+
+def private_folder(path: Path) -> Path:
+    """Make `path` and its missing parents readable by the user alone."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not path.is_dir():
+        raise JournalError(f"{path} is not a folder", "remove it, or set XDG_STATE_HOME")
+    return path
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A journal as read: what could not be read is named in `problems`, never dropped in silence."""
+
+    events: tuple[Recorded, ...]
+    problems: tuple[str, ...]
+
+
+def load(path: Path) -> Loaded:
+    """Read a journal. A torn last line and unreadable lines in the middle are skipped and named; a file of a newer
+    format is refused and left as it is. Raises `JournalError`."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
+    lines = data.split(b"\n")
+    torn = lines.pop()
+    events: list[Recorded] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            events.append(decode_line(line))
+        except msgspec.MsgspecError as error:
+            _refuse_newer(path, line)
+            problems.append(f"line {number} is unreadable and was skipped: {error}")
+    if torn:
+        problems.append(f"the last line is incomplete and was dropped ({len(torn)} bytes)")
+    return Loaded(tuple(events), tuple(problems))
+
+
+def _refuse_newer(path: Path, line: bytes) -> None:
+    try:
+        schema = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("schema", b"0")
+        newer = int(bytes(schema)) > SCHEMA
+    except (msgspec.MsgspecError, ValueError):
+        return
+    if newer:
+        raise JournalError(f"the session {path.name} was written by a newer tcoder", "upgrade tcoder to open it")
+
+
+class Journal:
+    """The open file of one session. Opening raises `JournalError` when another process holds it."""
+
+    def __init__(self, path: Path, *, next_seq: int = 1) -> None:
+        private_folder(path.parent)
+        self.path = path
+        self._seq = next_seq
+        self._broken = ""
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise JournalError(f"cannot write the session {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            raise JournalError(
+                f"the session {path.stem} is open in another tcoder", "continue there, or use --fork"
+            ) from error
+        self._cut_torn_line()
+
+    def _cut_torn_line(self) -> None:
+        """A line that was being written when its process died must not swallow the next one."""
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.write(self._file, b"\n")
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is written any more (a full disk), or empty."""
+        return self._broken
+
+    def append(self, event: Event) -> Recorded:
+        """Number the event, write it, give it back. A failing disk is remembered in `problem`; the session goes on in
+        memory."""
+        recorded = Recorded(seq=self._seq, time=now(), event=event)
+        self._seq += 1
+        if self._broken:
+            return recorded
+        line = encode_line(recorded)
+        start = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, line)
+            if written < len(line):
+                os.write(self._file, line[written:])
+            if isinstance(event, TurnFinished | SessionEnded):
+                os.fdatasync(self._file)
+        except OSError as error:
+            self._broken = f"the session is no longer saved to {self.path}: {error.strerror}"
+            os.ftruncate(self._file, start)
+        return recorded
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

@@ -1,0 +1,193 @@
+"""The session as a value: a pure fold of its events. The journal replayed gives the live state."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tcoder.protocol.attempt import Attempt
+from tcoder.protocol.budget import Usage
+from tcoder.protocol.checks import CheckReport
+from tcoder.protocol.edits import Checkpoint, Patch
+from tcoder.protocol.events import (
+    ApprovalChanged,
+    AttemptRecorded,
+    CheckpointMade,
+    ChecksRan,
+    Compacted,
+    Event,
+    MessageQueued,
+    MessageUnqueued,
+    ModelAnswered,
+    ModelAsked,
+    NoteAdded,
+    PatchApplied,
+    PlanChanged,
+    SessionResumed,
+    SessionStarted,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+    VariantChanged,
+)
+from tcoder.protocol.messages import (
+    AssistantMessage,
+    Message,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    UserMessage,
+)
+from tcoder.protocol.outcome import Outcome
+from tcoder.protocol.permissions import Approval
+from tcoder.protocol.plan import PlanStep
+from tcoder.protocol.variant import VariantName
+
+
+class Queued(Struct, frozen=True):
+    id: str
+    text: str
+    steer: bool
+
+
+class SessionState(Struct, frozen=True):
+    """What a session has come to. `pending` are the calls of the last assistant message whose results are not all in;
+    `gathered` the results so far, in the order in which they came."""
+
+    session_id: str = ""
+    messages: tuple[Message, ...] = ()
+    pending: tuple[ToolCall, ...] = ()
+    gathered: tuple[ToolResult, ...] = ()
+    queue: tuple[Queued, ...] = ()
+    turn: int = 0
+    running: bool = False
+    calls: int = 0
+    usage: Usage = Usage()
+    turn_usage: Usage = Usage()
+    approval: Approval = "ask"
+    variant: VariantName = "standard"
+    automatic: bool = False
+    plan: tuple[PlanStep, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    baseline: CheckReport | None = None
+    checks: CheckReport | None = None
+    edited_since_checks: bool = False
+    outcome: Outcome | None = None
+
+    @property
+    def unanswered(self) -> tuple[ToolCall, ...]:
+        """Calls that have no result yet."""
+        have = {result.call_id for result in self.gathered}
+        return tuple(call for call in self.pending if call.id not in have)
+
+
+def say(text: str) -> UserMessage:
+    return UserMessage(parts=(TextPart(text),))
+
+
+def fold(state: SessionState, event: Event) -> SessionState:
+    """The state after `event`. Events that change nothing here return the same object."""
+    match event:
+        case SessionStarted():
+            return replace(
+                state, session_id=event.session_id, approval=event.approval, variant=event.variant.name
+            )
+        case SessionResumed():
+            return replace(state, variant=event.variant.name, running=False)
+        case TurnStarted():
+            return replace(
+                state,
+                turn=event.turn,
+                running=True,
+                messages=(*state.messages, event.message),
+                turn_usage=Usage(),
+                attempts=(),
+                baseline=None,
+                outcome=None,
+            )
+        case NoteAdded():
+            return replace(state, messages=(*state.messages, say(event.text)))
+        case MessageQueued():
+            return replace(state, queue=(*state.queue, Queued(event.id, event.text, event.steer)))
+        case MessageUnqueued():
+            return _unqueue(state, event)
+        case ModelAsked():
+            return replace(state, calls=event.call)
+        case ModelAnswered():
+            return _answered(state, event)
+        case ToolFinished():
+            return _finished(state, event.result)
+        case PatchApplied():
+            patches = (*(p for p in state.patches if p.id != event.patch.id), event.patch)
+            return replace(state, patches=patches, edited_since_checks=True)
+        case CheckpointMade():
+            return replace(state, checkpoints=(*state.checkpoints, event.checkpoint))
+        case ChecksRan(phase="baseline"):
+            return replace(state, baseline=event.report, checks=event.report, edited_since_checks=False)
+        case ChecksRan():
+            return replace(state, checks=event.report, edited_since_checks=False)
+        case AttemptRecorded():
+            return replace(state, attempts=(*state.attempts, event.attempt))
+        case PlanChanged():
+            return replace(state, plan=event.steps)
+        case VariantChanged():
+            return replace(state, variant=event.name, automatic=event.auto)
+        case ApprovalChanged():
+            return replace(state, approval=event.approval)
+        case Compacted():
+            return replace(state, messages=event.messages)
+        case TurnFinished():
+            return _turn_over(state, event.outcome)
+        case _:
+            return state
+
+
+def replay(events: Iterable[Event], state: SessionState | None = None) -> SessionState:
+    """Fold many events."""
+    state = state or SessionState()
+    for event in events:
+        state = fold(state, event)
+    return state
+
+
+def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
+    taken = next((queued for queued in state.queue if queued.id == event.id), None)
+    if taken is None:
+        return state
+    queue = tuple(queued for queued in state.queue if queued.id != event.id)
+    if event.delivered and taken.steer and state.running:
+        return replace(state, queue=queue, messages=(*state.messages, say(taken.text)))
+    return replace(state, queue=queue)
+
+
+def _answered(state: SessionState, event: ModelAnswered) -> SessionState:
+    usage = event.message.usage or Usage(calls=1)
+    state = replace(state, usage=state.usage + usage, turn_usage=state.turn_usage + usage)
+    if event.aside or not event.message.parts:
+        return state
+    return replace(
+        state, messages=(*state.messages, event.message), pending=event.message.calls, gathered=()
+    )
+
+
+def _finished(state: SessionState, result: ToolResult) -> SessionState:
+    if not any(call.id == result.call_id for call in state.pending):
+        return state  # a call that tcoder made itself (the guided strategy, `!` commands)
+    gathered = (*state.gathered, result)
+    if len(gathered) < len(state.pending):
+        return replace(state, gathered=gathered)
+    by_call = {gathered_result.call_id: gathered_result for gathered_result in gathered}
+    ordered = ToolResults(tuple(by_call[call.id] for call in state.pending))
+    return replace(state, messages=(*state.messages, ordered), pending=(), gathered=())
+
+
+def _turn_over(state: SessionState, outcome: Outcome) -> SessionState:
+    """The conversation must end with an answer, so that the next message finds it valid for every vendor."""
+    messages = state.messages
+    if messages and not isinstance(messages[-1], AssistantMessage):
+        text = outcome.answer or f"[{outcome.reason or outcome.status}]"
+        messages = (*messages, AssistantMessage(parts=(TextPart(text),)))
+    return replace(state, messages=messages, running=False, outcome=outcome)

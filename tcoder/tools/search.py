@@ -1,0 +1,31 @@
+"""Search text or symbols."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from tcoder.protocol.display import TextBlock
+from tcoder.tools.base import Reply, Tool, ToolContext, Touches
+
+
+class SearchArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, Meta(description="regular expression, or a name for symbol kinds")]
+    path: Annotated[str, Meta(description="file or folder")] = ""
+    kind: Annotated[Literal["text", "symbol", "references"], Meta(description="what to search")] = "text"
+
+
+class Search(Tool[SearchArgs]):
+    name = "search"
+    kind = "read"
+    Args = SearchArgs
+
+    def title(self, args: SearchArgs) -> str:
+        where = f" in {args.path}" if args.path else ""
+        return f"{args.pattern}{where}"
+
+    def touches(self, args: SearchArgs) -> Touches:
+        return Touches(paths=(args.path or ".",))
+
+    async def run(self, args: SearchArgs, context: ToolContext) -> Reply:
+        found = await context.index.search(args.pattern, path=args.path, kind=args.kind, limit=60)
+        return Reply(found.text, (TextBlock(f"{len(found.hits)} matches"),))

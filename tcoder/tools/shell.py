@@ -1,0 +1,49 @@
+"""Run a command in the session's shell, inside the sandbox."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from tcoder.protocol.commands import CommandResult
+from tcoder.protocol.display import TerminalBlock
+from tcoder.tools.base import Reply, Tool, ToolContext, Touches
+
+MAX_TIMEOUT_S = 1800
+
+
+class ShellArgs(Struct, frozen=True, forbid_unknown_fields=True):
+    command: str
+    timeout: Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_S, description="seconds")] = 120
+
+
+class Shell(Tool[ShellArgs]):
+    name = "shell"
+    kind = "shell"
+    Args = ShellArgs
+
+    def title(self, args: ShellArgs) -> str:
+        return args.command
+
+    def touches(self, args: ShellArgs) -> Touches:
+        return Touches(command=args.command)
+
+    async def run(self, args: ShellArgs, context: ToolContext) -> Reply:
+        result = await context.runner.run(
+            args.command, timeout_s=min(args.timeout, context.timeout_s), on_output=context.emit
+        )
+        block = TerminalBlock(result.command, result.output, result.exit_code, result.duration_s)
+        return Reply(describe(result), (block,), "ok" if result.exit_code == 0 else "error")
+
+
+def describe(result: CommandResult) -> str:
+    """A command's result for the model: how it ended, then what it printed."""
+    if result.timed_out:
+        head = f"timed out after {result.duration_s:.0f} s and was ended"
+    elif result.awaiting_input:
+        head = "waits for input; the screen shows:"
+    else:
+        head = f"exit {result.exit_code}"
+    notes = [head, *result.notices]
+    if result.omitted_bytes:
+        notes.append(f"{result.omitted_bytes} bytes left out; the whole output: {result.spill}")
+    return "\n".join((*notes, result.output)).rstrip()
