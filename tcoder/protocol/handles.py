@@ -6,6 +6,7 @@ from typing import Protocol
 
 from tcoder.protocol.events import Delta, Recorded
 from tcoder.protocol.ops import Op
+from tcoder.protocol.queries import Query, Reply, SessionChoice
 from tcoder.protocol.request import ModelPart, ModelRequest
 
 
@@ -41,4 +42,17 @@ class SessionHandle(Protocol):
     async def submit(self, op: Op) -> None:
         """Hand an op over; returns when it is accepted, not when it is done. Raises `UsageError` for an op that makes
         no sense now (an unknown question, nothing to undo)."""
+        ...
+
+    async def query(self, query: Query) -> Reply:
+        """Answer with the struct that the query's docstring names, or `Unavailable`. Changes nothing, never raises for
+        what a session cannot know, and may be called while a turn runs."""
+        ...
+
+
+class Connect(Protocol):
+    """How a front end gets its session, and others later (`/new`, `/resume`, `/fork`)."""
+
+    async def __call__(self, choice: SessionChoice = SessionChoice()) -> SessionHandle:  # noqa: B008 - frozen value
+        """Open a session. Raises `TcoderError` when it cannot be opened (held by another process, unreadable)."""
         ...

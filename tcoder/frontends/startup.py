@@ -1,0 +1,36 @@
+"""What a front end is told before it has a session."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+MouseMode = Literal["on", "off", "scroll-only"]
+ThemeName = Literal[
+    "tcoder-dark", "tcoder-light", "high-contrast-dark", "high-contrast-light", "colour-blind", "ansi", "mono"
+]
+
+
+class Startup(Struct, frozen=True):
+    """Settings of the interface. `workspace` is an absolute path. `task` is sent as the first message. `typed` is what
+    the person typed before the interface was ready. `keys` maps action ids to keys. `log_file` takes everything that
+    would be written on standard error while the screen is in use; `history_file` keeps the prompts of this project;
+    `clip_file` is where copied text goes when no clipboard can be had. `no_model` says why there is no model to use,
+    empty = there is one. An empty path = not kept."""
+
+    workspace: str
+    version: str = ""
+    title: str = ""
+    branch: str = ""
+    sandbox: str = ""
+    task: str = ""
+    typed: str = ""
+    theme: ThemeName = "tcoder-dark"
+    mouse: MouseMode = "on"
+    reduced_motion: bool = False
+    ascii_glyphs: bool = False
+    colour: bool = True
+    keys: dict[str, str] = {}
+    log_file: str = ""
+    history_file: str = ""
+    clip_file: str = ""
+    no_model: str = ""
