@@ -1,0 +1,58 @@
+"""What a request is made of, in layers from stable to new: tools and system, project rules, outline, conversation."""
+
+from msgspec import Struct
+
+from tcoder.agent.state import SessionState
+from tcoder.protocol.messages import ToolSpec
+from tcoder.protocol.request import ModelRequest
+from tcoder.protocol.variant import ModelVariant
+
+RULES_LIMIT = 24_000
+
+
+class Frame(Struct, frozen=True):
+    """The part of every request that is frozen for a session, so that prompt caches hold."""
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    cache_key: str
+
+
+def system_text(instructions: str, rules: str, facts: str, outline: str = "") -> str:
+    """The system prompt: tcoder's instructions, facts that do not change in a session, the project's own rules, and
+    the outline. No clock, no git status: they would break the cache at every call."""
+    layers = [instructions]
+    if facts:
+        layers.append(facts)
+    if rules:
+        layers.append(f"# Project rules\n\n{rules[:RULES_LIMIT]}")
+    if outline:
+        layers.append(f"# Repository outline\n\n{outline}")
+    return "\n\n".join(layers)
+
+
+def build(state: SessionState, frame: Frame, variant: ModelVariant) -> ModelRequest:
+    """The next request. Between two compactions it begins with the one before it."""
+    return ModelRequest(
+        variant=variant,
+        system=frame.system,
+        tools=frame.tools,
+        messages=state.messages,
+        max_output=variant.max_output,
+        cache_key=frame.cache_key,
+    )
+
+
+def continues(previous: ModelRequest | None, request: ModelRequest) -> bool:
+    """Whether `request` begins with `previous` as a prompt cache sees it. Messages are compared by identity: they are
+    immutable and carried over as they are, so this costs nothing."""
+    if previous is None:
+        return True
+    shared = len(previous.messages)
+    return (
+        previous.variant == request.variant
+        and previous.system is request.system
+        and previous.tools is request.tools
+        and len(request.messages) >= shared
+        and (not shared or previous.messages[shared - 1] is request.messages[shared - 1])
+    )

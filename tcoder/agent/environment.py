@@ -1,0 +1,45 @@
+"""Everything concrete that a session works with, built once by `app.py` and handed down."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcoder.index import Index
+from tcoder.protocol.budget import Budget
+from tcoder.protocol.checks import CheckCommand
+from tcoder.protocol.commands import CommandRunner
+from tcoder.protocol.handles import Model
+from tcoder.protocol.permissions import Rule
+from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
+from tcoder.tools.registry import Registry
+from tcoder.workspace.files import WorkspaceFiles
+from tcoder.workspace.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Environment:
+    """`ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
+    that is unknown or switched off. `interactive` says whether a person can answer questions. `yolo` skips questions
+    but no denials. `sandbox` names what contains commands, empty when nothing does."""
+
+    root: Path
+    version: str
+    model: Model
+    variants: dict[VariantName, ModelVariant]
+    strategy: Strategy
+    files: WorkspaceFiles
+    index: Index
+    runner: CommandRunner
+    ledger: Callable[[], Awaitable[Ledger]]
+    tools: Registry
+    rules: tuple[Rule, ...]
+    budget: Budget
+    system: Callable[[], str]
+    checks: CheckCommand | None = None
+    checks_timeout_s: float = 900.0
+    max_attempts: int = 5
+    interactive: bool = False
+    yolo: bool = False
+    sandbox: str = ""
+    network: bool = False
+    trusted: bool = False

@@ -1,0 +1,56 @@
+"""The `agent` strategy: the model drives with tools until it is done, and the tests have the last word."""
+
+from tcoder.agent import halt
+from tcoder.agent.proof import Proof, needs_change
+from tcoder.agent.turn import Turn
+from tcoder.agent.verdict import Ending, done
+from tcoder.protocol.messages import AssistantMessage
+from tcoder.tools.checks import describe
+
+MAX_EMPTY = 3
+CUT_OFF = "not run: your answer reached the output limit, so this call may be incomplete; use a smaller one"
+
+
+async def run(turn: Turn) -> Ending:
+    """Answer the last message of the conversation. Raises `Halt`, `ModelError`."""
+    attempts = empty = 0
+    while True:
+        message = await turn.ask(turn.build())
+        if message.calls:
+            await _call_all(turn, message)
+            turn.deliver_steering()
+            continue
+        if not message.text.strip() or message.stop == "length":
+            empty += 1
+            if empty >= MAX_EMPTY:
+                raise halt.no_progress(f"the model's answer was empty or cut off {empty} times")
+            turn.note("model", "Your answer was cut off." if message.text else "Your answer was empty. Go on.")
+            continue
+        if message.stop in ("refusal", "filtered"):
+            raise halt.refused(message.text)
+        if any(queued.steer for queued in turn.state.queue):
+            turn.deliver_steering()
+            continue
+        if not turn.changed:
+            return done(message.text, None, wanted_change=needs_change(turn.task), state=turn.state)
+        proof = await turn.prove()
+        attempts += 1
+        if proof.verified is not False or attempts >= turn.env.max_attempts:
+            return done(message.text, proof, wanted_change=False, state=turn.state)
+        turn.note("tests", _feedback(turn, proof))
+
+
+async def _call_all(turn: Turn, message: AssistantMessage) -> None:
+    """One result for each call, in order."""
+    for call in message.calls:
+        if message.stop == "length":
+            turn.refuse(call, CUT_OFF)
+        else:
+            await turn.call(call)
+
+
+def _feedback(turn: Turn, proof: Proof) -> str:
+    report = turn.state.checks
+    shown = describe(report) if report else ""
+    gone = f"\nThese no longer run: {', '.join(proof.vanished[:10])}" if proof.vanished else ""
+    return f"tcoder ran the tests after your change: {proof.why}.{gone}\n\n{shown}\n\nFix the cause and finish."

@@ -1,0 +1,367 @@
+"""A session: ops in, events out, one writer. Turns run one after the other; what is typed meanwhile waits."""
+
+import asyncio
+import time
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+from tcoder.agent import halt
+from tcoder.agent.context import Frame
+from tcoder.agent.environment import Environment
+from tcoder.agent.journal import Journal
+from tcoder.agent.state import SessionState, fold, say
+from tcoder.agent.turn import Turn
+from tcoder.agent.verdict import Ending, outcome, stopped
+from tcoder.protocol.edits import Cause, Patch
+from tcoder.protocol.errors import ModelError, TcoderError, UsageError
+from tcoder.protocol.events import (
+    ApprovalChanged,
+    CheckpointMade,
+    Delta,
+    Event,
+    MessageQueued,
+    MessageUnqueued,
+    NoteAdded,
+    Notice,
+    PatchApplied,
+    PermissionAnswered,
+    PermissionAsked,
+    PlanChanged,
+    Recorded,
+    SessionEnded,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    VariantChanged,
+)
+from tcoder.protocol.messages import TextPart, ToolCall, ToolResult, UserMessage
+from tcoder.protocol.ops import (
+    Close,
+    Compact,
+    Decide,
+    Interrupt,
+    MakeCheckpoint,
+    Op,
+    Redo,
+    Rollback,
+    RunChecks,
+    RunShell,
+    SetApproval,
+    SetEffort,
+    SetModel,
+    SetPlan,
+    SetVariant,
+    Submit,
+    TakeBack,
+    Undo,
+)
+from tcoder.protocol.outcome import Duration, ExitCode
+from tcoder.protocol.permissions import Question, Verdict
+from tcoder.protocol.variant import Strategy
+
+StrategyRunner = Callable[[Turn], Awaitable[Ending]]
+Observer = Callable[[Recorded], None]
+
+
+class Feed:
+    """One subscriber's queue; iterating ends when the session does."""
+
+    def __init__(self, past: list[Recorded]) -> None:
+        self._items: deque[Recorded | Delta | None] = deque(past)
+        self._ready = asyncio.Event()
+
+    def put(self, item: "Recorded | Delta | None") -> None:
+        self._items.append(item)
+        self._ready.set()
+
+    async def __aiter__(self) -> AsyncIterator[Recorded | Delta]:
+        while True:
+            while self._items:
+                item = self._items.popleft()
+                if item is None:
+                    return
+                yield item
+            self._ready.clear()
+            if not self._items:
+                await self._ready.wait()
+
+
+class Session:
+    """Implements `SessionHandle` for front ends and `Recorder` for turns.
+
+    `observers` see every event right after it is written (plugins); they must not raise.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        frame: Callable[[], Frame],
+        journal: Journal | None,
+        strategies: dict[Strategy, StrategyRunner],
+        *,
+        state: SessionState | None = None,
+        past: list[Recorded] | None = None,
+        observers: tuple[Observer, ...] = (),
+    ) -> None:
+        self._env = env
+        self._frame = frame
+        self._journal = journal
+        self._strategies = strategies
+        self._state = state or SessionState()
+        self._log = list(past or [])
+        self._feeds: list[Feed] = []
+        self._observers = observers
+        self._questions: dict[str, asyncio.Future[bool]] = {}
+        self._turn: asyncio.Task[None] | None = None
+        self._chores: set[asyncio.Task[None]] = set()
+        self._closing: Close | None = None
+        self._journal_problem = ""
+
+    # -- the one writer
+
+    @property
+    def session_id(self) -> str:
+        return self._state.session_id
+
+    @property
+    def state(self) -> SessionState:
+        return self._state
+
+    def record(self, event: Event) -> Recorded:
+        """Fold, write, tell everybody: the only way anything comes to be."""
+        self._state = fold(self._state, event)
+        recorded = self._write(event)
+        self._log.append(recorded)
+        for feed in self._feeds:
+            feed.put(recorded)
+        for observer in self._observers:
+            observer(recorded)
+        if self._journal and self._journal.problem and not self._journal_problem:
+            self._journal_problem = self._journal.problem
+            self.record(Notice("error", "journal", self._journal_problem))
+        return recorded
+
+    def _write(self, event: Event) -> Recorded:
+        if self._journal:
+            return self._journal.append(event)
+        from_seq = self._log[-1].seq if self._log else 0
+        return Recorded(seq=from_seq + 1, time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), event=event)
+
+    def emit(self, delta: Delta) -> None:
+        """Show something that the journal does not keep."""
+        for feed in self._feeds:
+            feed.put(delta)
+
+    @contextmanager
+    def subscribe(self) -> Iterator[Feed]:
+        feed = Feed(self._log)
+        self._feeds.append(feed)
+        if self._closing and self._turn is None:
+            feed.put(None)
+        try:
+            yield feed
+        finally:
+            self._feeds.remove(feed)
+
+    # -- ops
+
+    async def submit(self, op: Op) -> None:
+        if self._closing:
+            raise UsageError("the session is closed")
+        match op:
+            case Submit():
+                self._take_message(op)
+            case TakeBack():
+                self._take_back(op.id)
+            case Interrupt():
+                self._interrupt()
+            case Decide():
+                self._decide(op)
+            case SetVariant():
+                self._set_variant(op)
+            case SetApproval():
+                self.record(ApprovalChanged(op.approval))
+            case SetPlan():
+                self.record(PlanChanged(op.steps, "person"))
+            case Close():
+                await self._close(op)
+            case RunShell() | MakeCheckpoint() | Undo() | Redo() | Rollback() | RunChecks():
+                self._start_chore(op)
+            case SetModel() | SetEffort() | Compact():
+                raise UsageError(f"{type(op).__name__} is not available in this session")
+
+    def _take_message(self, op: Submit) -> None:
+        if not op.text.strip() and not op.images:
+            raise UsageError("the message is empty")
+        if self._turn is not None:
+            self.record(MessageQueued(uuid4().hex[:8], op.text, op.steer))
+            return
+        self._start_turn(UserMessage((TextPart(op.text), *op.images)))
+
+    def _take_back(self, message_id: str) -> None:
+        queue = self._state.queue
+        taken = next((queued for queued in reversed(queue) if not message_id or queued.id == message_id), None)
+        if taken is None:
+            raise UsageError("no such message is waiting")
+        self.record(MessageUnqueued(taken.id, delivered=False))
+
+    def _interrupt(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+        for chore in self._chores:
+            chore.cancel()
+
+    def _decide(self, op: Decide) -> None:
+        waiting = self._questions.get(op.question_id)
+        if waiting is None or waiting.done():
+            raise UsageError("that question is not open")
+        self.record(PermissionAnswered(op.question_id, op.answer, "person", op.note))
+        waiting.set_result(op.answer != "deny")
+
+    def _set_variant(self, op: SetVariant) -> None:
+        name = op.name or self._state.variant
+        if name not in self._env.variants:
+            raise UsageError(f"no {name} variant is configured", "set [variants.fast] in the settings")
+        self.record(
+            VariantChanged(name, auto=op.name is None, sticky=op.sticky, reason="chosen by the person", by="person")
+        )
+
+    async def _close(self, op: Close) -> None:
+        self._closing = op
+        self._interrupt()
+        running = [task for task in (self._turn, *self._chores) if task is not None]
+        if running:
+            await asyncio.wait(running)
+        self.record(SessionEnded(op.reason))
+        if self._journal:
+            self._journal.close()
+        for feed in self._feeds:
+            feed.put(None)
+
+    async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> bool:
+        """Put a question and wait for the `Decide` that answers it."""
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._questions[question.id] = answer
+        try:
+            self.record(PermissionAsked(call_id, question, verdict))
+            return await answer
+        finally:
+            del self._questions[question.id]
+
+    # -- turns
+
+    def _start_turn(self, message: UserMessage) -> None:
+        self._turn = asyncio.create_task(self._run_turns(message))
+
+    async def _run_turns(self, message: UserMessage) -> None:
+        """The turn, then those that wait in the queue. After an interrupt the queue waits for the person."""
+        try:
+            while True:
+                finished = await self._run_turn(message)
+                waiting = self._state.queue
+                if not finished or not waiting or self._closing:
+                    return
+                self.record(MessageUnqueued(waiting[0].id, delivered=True))
+                message = say(waiting[0].text)
+        finally:
+            self._turn = None
+
+    async def _run_turn(self, message: UserMessage) -> bool:
+        """Run one turn to its `TurnFinished`; False when it was interrupted."""
+        self.record(TurnStarted(self._state.turn + 1, message))
+        task = "".join(part.text for part in message.parts if isinstance(part, TextPart))
+        turn = Turn(self, self._env, self._frame(), task)
+        try:
+            ending = await self._strategies[self._env.strategy](turn)
+        except asyncio.CancelledError:
+            ending = self._interrupted()
+        except ModelError as error:
+            ending = stopped(halt.of_model(error), self._state)
+        except halt.Halt as stop:
+            ending = stopped(stop, self._state)
+        except TcoderError as error:
+            ending = Ending("error", ExitCode.BUG, error.message, reason=str(error))
+        except Exception as error:  # noqa: BLE001 a bug must end the turn, not the session
+            self.record(Notice("error", "bug", traceback.format_exc()))
+            ending = Ending("error", ExitCode.BUG, f"unexpected error in tcoder: {error!r}")
+        await self._settle(turn)
+        total = turn.elapsed_s
+        harness = max(0.0, total - turn.model_s - turn.tools_s)
+        duration = Duration(round(total, 3), round(turn.model_s, 3), round(turn.tools_s, 3), round(harness, 3))
+        ended = outcome(
+            ending, self._state, denied=bool(turn.denied), warnings=tuple(turn.warnings), duration=duration
+        )
+        self.record(TurnFinished(self._state.turn, ended))
+        return ending.status != "interrupted"
+
+    def _interrupted(self) -> Ending:
+        terminated = self._closing is not None and self._closing.reason in ("sigterm", "sighup")
+        code = ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
+        return Ending("interrupted", code, "", reason="interrupted")
+
+    async def _settle(self, turn: Turn) -> None:
+        """Leave a valid conversation and a recorded tree, however the turn ended."""
+        for call in self._state.unanswered:
+            self.record(ToolFinished(call.id, call.name, ToolResult(call.id, "interrupted", "cancelled"), 0.0))
+        try:
+            await turn.after_interrupt()
+        except TcoderError as error:
+            self.record(Notice("error", "ledger", str(error)))
+
+    # -- what a person does without the model
+
+    def _start_chore(self, op: Op) -> None:
+        if self._turn is not None:
+            raise UsageError("a turn is running", "interrupt it first, or wait")
+        task = asyncio.create_task(self._run_chore(op))
+        self._chores.add(task)
+        task.add_done_callback(self._chores.discard)
+
+    async def _run_chore(self, op: Op) -> None:
+        try:
+            await self._do_chore(op)
+        except asyncio.CancelledError:
+            self.record(Notice("info", "interrupt", "interrupted"))
+        except TcoderError as error:
+            self.record(Notice("error", error.kind, str(error)))
+
+    async def _do_chore(self, op: Op) -> None:
+        turn = Turn(self, self._env, self._frame(), "")
+        ledger = await self._env.ledger()
+        match op:
+            case RunShell():
+                await self._run_shell(turn, op)
+            case MakeCheckpoint():
+                made = await ledger.checkpoint(Cause("checkpoint", op.name or "by hand", turn=self._state.turn))
+                self.record(CheckpointMade(made))
+            case Undo():
+                self._tell_model(await ledger.undo(op.patch_id), "undid")
+            case Redo():
+                self._tell_model(await ledger.redo(op.patch_id), "redid")
+            case Rollback():
+                self._tell_model(await ledger.rollback(op.checkpoint_id), "rolled back")
+            case RunChecks():
+                await turn.run_checks("attempt")
+            case _:
+                raise UsageError(f"{type(op).__name__} cannot be done now")
+
+    def _tell_model(self, patch: Patch, verb: str) -> None:
+        self.record(PatchApplied(patch))
+        files = ", ".join(change.path for change in patch.files[:10])
+        self.record(NoteAdded("undo", f"The person {verb} changes in: {files}. Read these files again."))
+
+    async def _run_shell(self, turn: Turn, op: RunShell) -> None:
+        call = ToolCall(f"person-{uuid4().hex[:8]}", "shell", "{}")
+        self.record(ToolStarted(call, op.command))
+        await turn.checkpoint("before a command of the person")
+        result = await self._env.runner.run(op.command, timeout_s=600, on_output=turn.show_output)
+        self.record(
+            ToolFinished(call.id, "shell", ToolResult(call.id, result.output), result.duration_s)
+        )
+        await turn.after_change(Cause("user", op.command))
+        if op.share:
+            self.record(NoteAdded("shell", f"The person ran: {op.command}\nexit {result.exit_code}\n{result.output}"))

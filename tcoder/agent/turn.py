@@ -1,0 +1,317 @@
+"""What a strategy can do in a turn: ask the model, call tools, run the tests, change files. All of it is recorded."""
+
+import time
+from contextlib import suppress
+from typing import Protocol
+
+from tcoder.agent import breaker, budget, context, halt, permission
+from tcoder.agent.environment import Environment
+from tcoder.agent.proof import Proof, judge
+from tcoder.agent.state import SessionState
+from tcoder.protocol.checks import CheckPhase, CheckReport
+from tcoder.protocol.edits import Cause, Checkpoint, Edit, Patch
+from tcoder.protocol.errors import DeniedError, ModelError, TcoderError
+from tcoder.protocol.events import (
+    CheckpointMade,
+    ChecksRan,
+    Delta,
+    Event,
+    MessageUnqueued,
+    ModelAnswered,
+    ModelAsked,
+    ModelFailed,
+    NoteAdded,
+    Notice,
+    OutputDelta,
+    PatchApplied,
+    PlanChanged,
+    Progress,
+    Recorded,
+    ToolFinished,
+    ToolStarted,
+)
+from tcoder.protocol.messages import AssistantMessage, ToolCall, ToolResult
+from tcoder.protocol.permissions import Question, Verdict
+from tcoder.protocol.plan import PlanStep
+from tcoder.protocol.request import ModelReply, ModelRequest, TextDelta
+from tcoder.protocol.variant import ModelVariant
+from tcoder.tools.base import Kind, Reply, ToolContext
+from tcoder.tools.edit import apply
+from tcoder.workspace import checks
+
+
+class Recorder(Protocol):
+    """The session as a turn sees it: the one writer, and the person."""
+
+    @property
+    def state(self) -> SessionState: ...
+    def record(self, event: Event) -> Recorded: ...
+    def emit(self, delta: Delta) -> None: ...
+    async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> bool: ...
+
+
+class Turn:
+    """One turn. `task` is what the person said. Methods raise `Halt` when the turn must stop."""
+
+    def __init__(self, session: Recorder, env: Environment, frame: context.Frame, task: str) -> None:
+        self.session = session
+        self.env = env
+        self.frame = frame
+        self.task = task
+        self.started = time.monotonic()
+        self.model_s = 0.0
+        self.tools_s = 0.0
+        self.warnings: list[str] = []
+        self.denied: list[str] = []
+        self._steps: list[breaker.Step] = []
+        self._previous: ModelRequest | None = None
+        self._low: set[str] = set()
+        self._running: ToolCall | None = None
+        self._checkpointed = False
+        self.tools = ToolContext(
+            root=env.root,
+            files=env.files,
+            index=env.index,
+            runner=env.runner,
+            emit=self.show_output,
+            run_checks=lambda select: self.run_checks("attempt", select),
+            set_plan=self._set_plan,
+        )
+
+    # -- what is known
+
+    @property
+    def state(self) -> SessionState:
+        return self.session.state
+
+    @property
+    def variant(self) -> ModelVariant:
+        variants = self.env.variants
+        return variants.get(self.state.variant) or variants["standard"]
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def changed(self) -> bool:
+        """Whether tcoder has changed a file in this turn."""
+        return any(patch.cause.turn == self.state.turn and patch.cause.kind != "user" for patch in self.state.patches)
+
+    # -- telling
+
+    def record(self, event: Event) -> Recorded:
+        return self.session.record(event)
+
+    def emit(self, delta: Delta) -> None:
+        self.session.emit(delta)
+
+    def note(self, topic: str, text: str) -> None:
+        """Tell the model something, as a user message of tcoder's own."""
+        self.record(NoteAdded(topic, text))
+
+    def warn(self, topic: str, text: str) -> None:
+        """Tell the person something that the outcome must carry too; the same warning once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            self.record(Notice("warning", topic, text))
+
+    def show_output(self, text: str) -> None:
+        """Show what a running tool printed just now."""
+        self.emit(OutputDelta(self._running.id if self._running else "", text))
+
+    def _set_plan(self, steps: tuple[PlanStep, ...]) -> None:
+        self.record(PlanChanged(steps, "model"))
+
+    # -- the budget
+
+    def check_budget(self, *, tell_model: bool = True) -> None:
+        """Raise `Halt` when a limit is reached; say once for each limit that it is near."""
+        spending = budget.review(self.env.budget, self.state.turn_usage, self.elapsed_s)
+        if spending.spent:
+            raise halt.budget_spent(spending.spent)
+        fresh = [text for text in spending.low if text.split(" of ")[-1] not in self._low]
+        for text in fresh:
+            self._low.add(text.split(" of ")[-1])
+            self.record(Notice("warning", "budget", f"{text} used"))
+            if tell_model:
+                self.note("budget", f"Budget: {text} used. Finish what is most important now.")
+
+    # -- the model
+
+    def build(self) -> ModelRequest:
+        return context.build(self.state, self.frame, self.variant)
+
+    async def ask(self, request: ModelRequest, *, aside: bool = False, reason: str = "") -> AssistantMessage:
+        """Ask the model within the budget; deltas are shown as they come. Raises `Halt`, or `ModelError` when there is
+        no answer after the retries of the client."""
+        self.check_budget(tell_model=not aside)
+        number = self.state.calls + 1
+        kept = aside or context.continues(self._previous, request)
+        if not aside:
+            self._previous = request
+        variant = request.variant
+        self.record(ModelAsked(number, variant.name, variant.id, reason, kept, "" if kept else "variant", aside))
+        began = time.monotonic()
+        partial: list[str] = []
+        reply: ModelReply | None = None
+        try:
+            async for part in self.env.model.stream(request):
+                if isinstance(part, ModelReply):
+                    reply = part
+                    continue
+                if isinstance(part, TextDelta):
+                    partial.append(part.text)
+                self.emit(part)
+        except ModelError as error:
+            self.record(ModelFailed(number, error.failure, error.message, error.hint, "".join(partial)))
+            raise
+        finally:
+            self.model_s += time.monotonic() - began
+        if reply is None:
+            raise ModelError("bad_response", "the model's answer ended without an end")
+        self.record(ModelAnswered(number, reply.message, reply.served, aside))
+        return reply.message
+
+    def deliver_steering(self) -> None:
+        """Hand the model what the person typed to steer it, now that no tool runs."""
+        for queued in self.state.queue:
+            if queued.steer:
+                self.record(MessageUnqueued(queued.id, delivered=True))
+
+    # -- tools
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call of the model: judged, run, recorded; exactly one result, whatever happens. Raises `Halt` when
+        the model runs in circles."""
+        result = await self._run(call)
+        self._break_circles(call, result)
+        return result
+
+    def refuse(self, call: ToolCall, why: str) -> None:
+        """Answer a call that must not run."""
+        self.record(ToolStarted(call, call.name))
+        self.record(ToolFinished(call.id, call.name, ToolResult(call.id, why, "error"), 0.0))
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        self.check_budget()
+        began = time.monotonic()
+        title, kind = call.name, "other"
+        started = False
+        self._running = call
+        result = ToolResult(call.id, "interrupted before it was done", "cancelled")
+        try:
+            tool, args = self.env.tools.resolve(call)
+            title, kind = tool.title(args), tool.kind
+            self.record(ToolStarted(call, title))
+            started = True
+            await permission.require(self, call, tool, args)
+            if kind in ("edit", "shell") and call.name != "test":
+                await self.before_change(kind)
+            began = time.monotonic()
+            reply = await tool.run(args, self.tools)
+            result = ToolResult(call.id, reply.content, reply.status, reply.display, reply.images)
+        except DeniedError as error:
+            self.denied.append(f"{call.name}: {title}")
+            result = ToolResult(call.id, str(error), "denied")
+        except TcoderError as error:
+            result = ToolResult(call.id, str(error), "error")
+        finally:
+            self._running = None
+            spent = time.monotonic() - began
+            self.tools_s += spent
+            if not started:
+                self.record(ToolStarted(call, title))
+            self.record(ToolFinished(call.id, call.name, result, spent))
+        if kind in ("edit", "shell"):
+            await self.after_change(Cause("edit" if kind == "edit" else "shell", title[:200], call_id=call.id))
+        return result
+
+    def _break_circles(self, call: ToolCall, result: ToolResult) -> None:
+        waits = call.name == "shell" and any(word in call.arguments for word in ("sleep", "wait", "curl", "tail"))
+        self._steps.append(breaker.Step(f"{call.name} {call.arguments}", result.content, waits))
+        del self._steps[: -breaker.MEMORY * 4]
+        finding = breaker.inspect(self._steps)
+        if finding.action == "stop":
+            raise halt.no_progress(finding.reason, "say what to try instead, or use another model")
+        if finding.action == "warn":
+            self.record(Notice("warning", "breaker", finding.reason))
+            self.note("breaker", f"You are running in circles: {finding.reason}. Try something else.")
+
+    # -- changes of the tree
+
+    async def before_change(self, kind: Kind) -> None:
+        """What must be there before tcoder changes something: a checkpoint, the user's own changes as a patch of
+        theirs, and the tests' result before the first edit."""
+        await self.checkpoint()
+        ledger = await self.env.ledger()
+        await self._record_patch(await ledger.record(Cause("user", "changed meanwhile", turn=self.state.turn)))
+        if kind == "edit" and self.env.checks and self.state.baseline is None and not self.changed:
+            await self.run_checks("baseline")
+
+    async def after_change(self, cause: Cause) -> Patch | None:
+        """Record what changed since `before_change` as a patch of this turn."""
+        ledger = await self.env.ledger()
+        cause = Cause(cause.kind, cause.summary, self.state.turn, cause.call_id, cause.attempt)
+        return await self._record_patch(await ledger.record(cause))
+
+    async def after_interrupt(self) -> None:
+        """Record what an interrupted tool left behind, so that it can be undone."""
+        if self._checkpointed:
+            await self.after_change(Cause("shell", "left behind when the turn ended"))
+
+    async def _record_patch(self, recorded: tuple[Patch, str] | None) -> Patch | None:
+        if recorded is None:
+            return None
+        patch, diff = recorded
+        self.record(PatchApplied(patch, diff))
+        return patch
+
+    async def checkpoint(self, summary: str = "before the turn") -> Checkpoint | None:
+        """The checkpoint of this turn, made once."""
+        if self._checkpointed:
+            return None
+        self._checkpointed = True
+        ledger = await self.env.ledger()
+        made = await ledger.checkpoint(Cause("checkpoint", summary, turn=self.state.turn))
+        self.record(CheckpointMade(made))
+        for uncovered in made.uncovered:
+            self.warn("checkpoint", f"not covered by checkpoints: {uncovered}")
+        return made
+
+    async def apply(self, edits: tuple[Edit, ...], cause: Cause) -> tuple[Reply, Patch | None]:
+        """Edit files as tcoder itself (the guided strategy), recorded like a model's edit. Raises `PatchError`."""
+        await self.before_change("edit")
+        reply = apply(self.tools, edits)
+        return reply, await self.after_change(cause)
+
+    # -- tests
+
+    async def run_checks(self, phase: CheckPhase, select: tuple[str, ...] = ()) -> CheckReport:
+        """Run the project's tests and record what they said. A full run before the first change is the baseline.
+        Raises `WorkspaceError` when it is not known how the project is tested."""
+        command = self.env.checks
+        if command is None:
+            raise TcoderError("it is not known how this project is tested", "set it with --test-cmd")
+        self.check_budget()
+        self.emit(Progress(f"running {command.command}"))
+        report = await checks.run(
+            command, self.env.runner, select=select, timeout_s=self._checks_timeout_s(), root=self.env.root
+        )
+        if phase == "attempt" and not select and self.state.baseline is None and not self.changed:
+            phase = "baseline"
+        self.record(ChecksRan(phase, report))
+        return report
+
+    def _checks_timeout_s(self) -> float:
+        limit = self.env.budget.max_time_s
+        left = self.env.checks_timeout_s if limit is None else max(1.0, limit - self.elapsed_s)
+        return min(left, self.env.checks_timeout_s)
+
+    async def prove(self) -> Proof:
+        """Run all tests now, after the last edit, and hold them against the baseline."""
+        final: CheckReport | None = None
+        if self.env.checks is not None:
+            with suppress(DeniedError):
+                final = await self.run_checks("final")
+        return judge(self.task, self.state.baseline, final)
