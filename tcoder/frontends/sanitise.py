@@ -1,8 +1,8 @@
 """The one place where foreign text is made harmless for a terminal.
 
-Everything that did not come from tcoder's own source passes through `clean` before it is drawn: model text, tool output,
-file names, commit messages, errors. What a terminal would act on, or what would show text in another order than it
-stands, becomes visible instead: ESC as ␛, other C0 controls as their control pictures, everything else as ⟨U+…⟩.
+Everything that did not come from tcoder's own source passes through `clean` before it is drawn: model text, tool
+output, file names, commit messages, errors. What a terminal would act on, or what would show text in another order
+than it stands, becomes visible instead: ESC as ␛, other C0 controls as control pictures, everything else as ⟨U+…⟩.
 """
 
 import re

@@ -39,7 +39,9 @@ def test_clean(foreign: str, shown: str) -> None:
 @given(st.text(st.characters()))
 def test_nothing_a_terminal_acts_on_is_left(text: str) -> None:
     shown = clean(text)
-    assert not any(ord(c) < 0x20 and c not in "\n\t" or 0x7F <= ord(c) <= 0x9F or 0xD800 <= ord(c) < 0xE000 for c in shown)
+    assert not any(
+        (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) <= 0x9F or 0xD800 <= ord(c) < 0xE000 for c in shown
+    )
     assert clean(shown) == shown
     shown.encode()
 
