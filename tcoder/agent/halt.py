@@ -4,7 +4,7 @@ from tcoder.protocol.errors import ErrorKind, ModelError, TcoderError
 from tcoder.protocol.outcome import ExitCode, Status
 
 
-class Halt(TcoderError):
+class Halt(TcoderError):  # noqa: N818 - a clean stop is no error
     """A clean stop with a status and an exit code. `answer` is what is told instead of the model's last word."""
 
     kind = "halt"

@@ -32,11 +32,11 @@ async def run(turn: Turn) -> Ending:
             turn.deliver_steering()
             continue
         if not turn.changed:
-            return done(message.text, None, wanted_change=needs_change(turn.task), state=turn.state)
+            return done(message.text, None, wanted_change=needs_change(turn.task))
         proof = await turn.prove()
         attempts += 1
         if proof.verified is not False or attempts >= turn.env.max_attempts:
-            return done(message.text, proof, wanted_change=False, state=turn.state)
+            return done(message.text, proof, wanted_change=False)
         turn.note("tests", _feedback(turn, proof))
 
 

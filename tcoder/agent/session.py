@@ -292,9 +292,7 @@ class Session:
         total = turn.elapsed_s
         harness = max(0.0, total - turn.model_s - turn.tools_s)
         duration = Duration(round(total, 3), round(turn.model_s, 3), round(turn.tools_s, 3), round(harness, 3))
-        ended = outcome(
-            ending, self._state, denied=bool(turn.denied), warnings=tuple(turn.warnings), duration=duration
-        )
+        ended = outcome(ending, self._state, denied=bool(turn.denied), warnings=tuple(turn.warnings), duration=duration)
         self.record(TurnFinished(self._state.turn, ended))
         return ending.status != "interrupted"
 
@@ -359,9 +357,7 @@ class Session:
         self.record(ToolStarted(call, op.command))
         await turn.checkpoint("before a command of the person")
         result = await self._env.runner.run(op.command, timeout_s=600, on_output=turn.show_output)
-        self.record(
-            ToolFinished(call.id, "shell", ToolResult(call.id, result.output), result.duration_s)
-        )
+        self.record(ToolFinished(call.id, "shell", ToolResult(call.id, result.output), result.duration_s))
         await turn.after_change(Cause("user", op.command))
         if op.share:
             self.record(NoteAdded("shell", f"The person ran: {op.command}\nexit {result.exit_code}\n{result.output}"))

@@ -53,12 +53,14 @@ class Queued(Struct, frozen=True):
 
 class SessionState(Struct, frozen=True):
     """What a session has come to. `pending` are the calls of the last assistant message whose results are not all in;
-    `gathered` the results so far, in the order in which they came."""
+    `gathered` the results so far, in the order in which they came; `held` are messages that wait for the last of them,
+    since nothing may stand between calls and their results."""
 
     session_id: str = ""
     messages: tuple[Message, ...] = ()
     pending: tuple[ToolCall, ...] = ()
     gathered: tuple[ToolResult, ...] = ()
+    held: tuple[UserMessage, ...] = ()
     queue: tuple[Queued, ...] = ()
     turn: int = 0
     running: bool = False
@@ -92,9 +94,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
     """The state after `event`. Events that change nothing here return the same object."""
     match event:
         case SessionStarted():
-            return replace(
-                state, session_id=event.session_id, approval=event.approval, variant=event.variant.name
-            )
+            return replace(state, session_id=event.session_id, approval=event.approval, variant=event.variant.name)
         case SessionResumed():
             return replace(state, variant=event.variant.name, running=False)
         case TurnStarted():
@@ -109,7 +109,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
                 outcome=None,
             )
         case NoteAdded():
-            return replace(state, messages=(*state.messages, say(event.text)))
+            return _tell(state, say(event.text))
         case MessageQueued():
             return replace(state, queue=(*state.queue, Queued(event.id, event.text, event.steer)))
         case MessageUnqueued():
@@ -153,13 +153,19 @@ def replay(events: Iterable[Event], state: SessionState | None = None) -> Sessio
     return state
 
 
+def _tell(state: SessionState, message: UserMessage) -> SessionState:
+    if state.pending:
+        return replace(state, held=(*state.held, message))
+    return replace(state, messages=(*state.messages, message))
+
+
 def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
     taken = next((queued for queued in state.queue if queued.id == event.id), None)
     if taken is None:
         return state
     queue = tuple(queued for queued in state.queue if queued.id != event.id)
     if event.delivered and taken.steer and state.running:
-        return replace(state, queue=queue, messages=(*state.messages, say(taken.text)))
+        return _tell(replace(state, queue=queue), say(taken.text))
     return replace(state, queue=queue)
 
 
@@ -168,9 +174,7 @@ def _answered(state: SessionState, event: ModelAnswered) -> SessionState:
     state = replace(state, usage=state.usage + usage, turn_usage=state.turn_usage + usage)
     if event.aside or not event.message.parts:
         return state
-    return replace(
-        state, messages=(*state.messages, event.message), pending=event.message.calls, gathered=()
-    )
+    return replace(state, messages=(*state.messages, event.message), pending=event.message.calls, gathered=())
 
 
 def _finished(state: SessionState, result: ToolResult) -> SessionState:
@@ -181,7 +185,8 @@ def _finished(state: SessionState, result: ToolResult) -> SessionState:
         return replace(state, gathered=gathered)
     by_call = {gathered_result.call_id: gathered_result for gathered_result in gathered}
     ordered = ToolResults(tuple(by_call[call.id] for call in state.pending))
-    return replace(state, messages=(*state.messages, ordered), pending=(), gathered=())
+    messages = (*state.messages, ordered, *state.held)
+    return replace(state, messages=messages, pending=(), gathered=(), held=())
 
 
 def _turn_over(state: SessionState, outcome: Outcome) -> SessionState:

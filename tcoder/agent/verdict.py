@@ -19,7 +19,7 @@ class Ending(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def done(answer: str, proof: Proof | None, *, wanted_change: bool, state: SessionState) -> Ending:
+def done(answer: str, proof: Proof | None, *, wanted_change: bool) -> Ending:
     """The model says that it is done: what the tests say decides. `proof` None = nothing was changed."""
     if proof is None:
         if wanted_change:

@@ -69,4 +69,3 @@ def shipped(extra: Mapping[str, Tool[Any]] | None = None) -> Registry:
 
 def _built_in() -> tuple[Tool[Any], ...]:
     return (Read(), Edit(), Write(), Search(), Outline(), Shell(), Test(), Plan())
-
