@@ -7,7 +7,7 @@ from pathlib import Path
 from tcoder.index import Index
 from tcoder.protocol.budget import Budget
 from tcoder.protocol.checks import CheckCommand
-from tcoder.protocol.commands import CommandRunner
+from tcoder.workspace.shell import Shell
 from tcoder.protocol.handles import Model
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
@@ -29,12 +29,11 @@ class Environment:
     strategy: Strategy
     files: WorkspaceFiles
     index: Index
-    runner: CommandRunner
+    runner: Shell
     ledger: Callable[[], Awaitable[Ledger]]
     tools: Registry
     rules: tuple[Rule, ...]
     budget: Budget
-    system: Callable[[], str]
     checks: CheckCommand | None = None
     checks_timeout_s: float = 900.0
     max_attempts: int = 5

@@ -91,21 +91,17 @@ class Feed:
 
 
 class Session:
-    """Implements `SessionHandle` for front ends and `Recorder` for turns.
-
-    `observers` see every event right after it is written (plugins); they must not raise.
-    """
+    """Implements `SessionHandle` for front ends and `Recorder` for turns."""
 
     def __init__(
         self,
         env: Environment,
-        frame: Callable[[], Frame],
+        frame: Frame,
         journal: Journal | None,
         strategies: dict[Strategy, StrategyRunner],
         *,
         state: SessionState | None = None,
         past: list[Recorded] | None = None,
-        observers: tuple[Observer, ...] = (),
     ) -> None:
         self._env = env
         self._frame = frame
@@ -114,7 +110,7 @@ class Session:
         self._state = state or SessionState()
         self._log = list(past or [])
         self._feeds: list[Feed] = []
-        self._observers = observers
+        self._observers: list[Observer] = []
         self._questions: dict[str, asyncio.Future[bool]] = {}
         self._turn: asyncio.Task[None] | None = None
         self._chores: set[asyncio.Task[None]] = set()
@@ -166,6 +162,10 @@ class Session:
             yield feed
         finally:
             self._feeds.remove(feed)
+
+    def observe(self, observer: Observer) -> None:
+        """Let `observer` see every event right after it is written. It must not raise."""
+        self._observers.append(observer)
 
     # -- ops
 
@@ -274,7 +274,7 @@ class Session:
         """Run one turn to its `TurnFinished`; False when it was interrupted."""
         self.record(TurnStarted(self._state.turn + 1, message))
         task = "".join(part.text for part in message.parts if isinstance(part, TextPart))
-        turn = Turn(self, self._env, self._frame(), task)
+        turn = Turn(self, self._env, self._frame, task)
         try:
             ending = await self._strategies[self._env.strategy](turn)
         except asyncio.CancelledError:
@@ -328,7 +328,7 @@ class Session:
             self.record(Notice("error", error.kind, str(error)))
 
     async def _do_chore(self, op: Op) -> None:
-        turn = Turn(self, self._env, self._frame(), "")
+        turn = Turn(self, self._env, self._frame, "")
         ledger = await self._env.ledger()
         match op:
             case RunShell():

@@ -1,6 +1,6 @@
 """The tools of a session: what is offered, and how a call becomes arguments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -61,11 +61,6 @@ def decode_arguments(call: ToolCall, args: type[Struct]) -> Struct:
         raise ToolError(f"the arguments of {call.name} are not valid JSON: {error}") from error
 
 
-def shipped(extra: Mapping[str, Tool[Any]] | None = None) -> Registry:
-    """The tools that tcoder offers, then those of plugins."""
-    from_plugins = (extra or {}).values()
-    return Registry((*_built_in(), *from_plugins))
-
-
-def _built_in() -> tuple[Tool[Any], ...]:
-    return (Read(), Edit(), Write(), Search(), Outline(), Shell(), Test(), Plan())
+def shipped(from_plugins: Iterable[Tool[Any]] = ()) -> Registry:
+    """The tools that tcoder offers, then those of plugins. Raises `UsageError` when a name is taken."""
+    return Registry((Read(), Edit(), Write(), Search(), Outline(), Shell(), Test(), Plan(), *from_plugins))

@@ -1,0 +1,89 @@
+"""The three ways to run a session: headless, the Textual interface, line mode."""
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Literal
+
+from tcoder.agent.session import Session
+from tcoder.app.build import find_place, open_session
+from tcoder.app.options import Options
+from tcoder.frontends import headless as headless_front
+from tcoder.protocol.errors import UsageError
+from tcoder.protocol.ops import Close
+from tcoder.protocol.outcome import ExitCode
+
+MAX_TASK = 400_000
+Reason = Literal["sigint", "sigterm", "sighup"]
+SIGNALS: dict[signal.Signals, Reason] = {
+    signal.SIGINT: "sigint",
+    signal.SIGTERM: "sigterm",
+    signal.SIGHUP: "sighup",
+}
+
+
+async def headless(options: Options) -> int:
+    """Do the task, print the result, return the exit code."""
+    task = read_task(options)
+    opened = await open_session(options, find_place(options), interactive=False)
+    try:
+        ended_by = _close_on_signals(opened.session)
+        code = await headless_front.run(
+            opened.session,
+            task,
+            output=options.output_format,
+            verbosity=-1 if options.quiet else int(options.verbose),
+            color=options.color,
+            stdout=sys.stdout,
+            stderr=sys.stderr,
+        )
+    finally:
+        await opened.close()
+    return ended_by[0] if ended_by else code
+
+
+def read_task(options: Options) -> str:
+    """The task's text; `-` reads stdin, which nothing else ever waits for. Raises `UsageError`."""
+    text = options.task or ""
+    if text == "-":
+        text = sys.stdin.buffer.read(4 * MAX_TASK).decode("utf-8", "replace")
+    if not text.strip():
+        raise UsageError("the task is empty", "say what to do: tcoder --task 'make the failing tests pass'")
+    if len(text) > MAX_TASK:
+        raise UsageError(
+            f"the task is longer than {MAX_TASK} characters", "put long material in a file and name it in the task"
+        )
+    return text
+
+
+def _close_on_signals(session: Session) -> list[int]:
+    """Close the session on SIGINT, SIGTERM and SIGHUP: children end, the journal is whole. The list that is returned
+    gets the exit code of the signal. A second signal ends the process at once."""
+    ended_by: list[int] = []
+    loop = asyncio.get_running_loop()
+    closing: set[asyncio.Task[None]] = set()
+
+    def close(number: signal.Signals) -> None:
+        if ended_by:
+            os._exit(128 + number)
+        ended_by.append(int(ExitCode.INTERRUPTED if number == signal.SIGINT else 128 + number))
+        closing.add(asyncio.ensure_future(session.submit(Close(SIGNALS[number]))))
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, close, number)
+    return ended_by
+
+
+async def interface(options: Options) -> int:
+    """The Textual interface: the first frame is on the screen before Textual is imported."""
+    from tcoder.app import interactive  # noqa: PLC0415 - a headless run needs nothing of it
+
+    return await interactive.textual(options)
+
+
+async def plain(options: Options) -> int:
+    """Line mode."""
+    from tcoder.app import interactive  # noqa: PLC0415 - a headless run needs nothing of it
+
+    return await interactive.line_mode(options)

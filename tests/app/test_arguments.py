@@ -1,0 +1,88 @@
+"""The command line as a table."""
+
+import pytest
+
+from tcoder.app.arguments import parse
+from tcoder.app.options import Options
+
+
+def parsed(*argv: str) -> Options:
+    options = parse(list(argv))
+    assert isinstance(options, Options), options
+    return options
+
+
+@pytest.mark.parametrize(
+    ("argv", "field", "value"),
+    [
+        (["--task", "-x is broken"], "task", "-x is broken"),
+        (["-p", "--help"], "task", "--help"),
+        (["--prompt=a=b"], "task", "a=b"),
+        (["run", "fix it"], "task", "fix it"),
+        (["run", "fix", "it", "--json"], "task", "fix it"),
+        (["--json", "locate", "words here"], "command", "locate"),
+        (["locate", "words here", "--json"], "output_format", "json"),
+        (["locate", "words here"], "arguments", ("words here",)),
+        (["policy", "check", "--json", "--", "ls", "--json"], "arguments", ("check", "ls", "--json")),
+        (["commit", "-m", "why"], "message", "why"),
+        (["-m", "openai/x", "--task", "t"], "model", "openai/x"),
+        ([], "path", "."),
+        (["src"], "path", "src"),
+        (["-C", "src", "--task", "t"], "path", "src"),
+        (["--task", "t", "src"], "path", "src"),
+        (["undo", "p-3"], "arguments", ("p-3",)),
+        (["-r"], "resume", ""),
+        (["-r", "2026"], "resume", "2026"),
+        (["--allowed-tools", "read,search", "--task", "t"], "allowed_tools", ("read", "search")),
+        (["--add-dir", "a", "--add-dir", "b"], "add_dirs", ("a", "b")),
+        (["--max-time", "1.5"], "max_time", 1.5),
+        (["--output-format", "stream-json", "--json"], "output_format", "stream-json"),
+    ],
+)
+def test_words(argv: list[str], field: str, value: object) -> None:
+    assert getattr(parsed(*argv), field) == value
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--task"], "--task needs a text"),
+        (["run"], "tcoder run needs a text"),
+        (["--bogus"], "unknown flag --bogus"),
+        (["frob", "nicate"], "unknown command 'frob'"),
+        (["--max-turns", "0"], "not a positive whole number"),
+        (["--max-turns", "-3"], "max-turns"),
+        (["--max-cost", "cheap"], "not an amount of US dollars"),
+        (["--max-cost", "nan"], "must not be negative"),
+        (["--max-time", "-1"], "max-time"),
+        (["--approval", "never"], "invalid choice"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_code_2(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parse(argv) == 2
+    out = capsys.readouterr()
+    assert message in out.err
+    assert out.err.count("\n") == 1 and out.out == ""
+
+
+def test_wrong_usage_in_json_mode_is_an_object_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse(["--json", "--bogus"]) == 2
+    out = capsys.readouterr()
+    assert out.out.startswith('{"error":{"kind":"usage"') and out.err == ""
+
+
+def test_help_answers_and_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse(["--help"]) == 0
+    text = capsys.readouterr().out
+    for word in ("locate", "apply", "timeline", "policy check", "--yolo", "exit codes"):
+        assert word in text
+
+
+def test_flags_become_settings_only_when_said() -> None:
+    assert parsed("--task", "t").settings() == {"budget": {}, "checks": {}}
+    said = parsed("--task", "t", "--yolo", "--test-cmd", "make check", "--max-turns", "3").settings()
+    assert said["approval"] == "auto"
+    assert said["checks"] == {"test": "make check"}
+    assert said["budget"] == {"max_turns": 3}
