@@ -26,6 +26,8 @@ class ModelVariant(Struct, frozen=True):
 
     `id` is `provider/model` as people write it, `model` the name on the wire. `base_url` has no trailing slash and
     ends where the dialect's path begins (`/chat/completions`, `/responses`, `/messages`). Limits are in tokens.
+    `price` is for what is asked for; `base_price` is what is paid when the provider serves the standard tier instead.
+    `quirks` name the vendor's deviations from its dialect, as the catalogue lists them.
     """
 
     id: str
@@ -44,6 +46,8 @@ class ModelVariant(Struct, frozen=True):
     price: Price | None = None
     images: bool = False
     json_schema: bool = False
+    base_price: Price | None = None
+    quirks: tuple[str, ...] = ()
 
 
 class Served(Struct, frozen=True):

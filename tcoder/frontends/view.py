@@ -1,0 +1,224 @@
+"""What the status line, the dock and the panels show: a frozen value, folded from events and deltas."""
+
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tcoder.protocol.attempt import Attempt
+from tcoder.protocol.budget import Usage
+from tcoder.protocol.checks import CheckReport
+from tcoder.protocol.edits import Checkpoint, Patch
+from tcoder.protocol.events import (
+    ApprovalChanged,
+    AttemptRecorded,
+    CheckpointMade,
+    ChecksRan,
+    Compacted,
+    Delta,
+    MessageQueued,
+    MessageUnqueued,
+    ModelAnswered,
+    ModelAsked,
+    OutputDelta,
+    PatchApplied,
+    PermissionAnswered,
+    PermissionAsked,
+    PlanChanged,
+    Progress,
+    Recorded,
+    SessionEnded,
+    SessionResumed,
+    SessionStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    VariantChanged,
+)
+from tcoder.protocol.messages import TextPart
+from tcoder.protocol.outcome import Outcome
+from tcoder.protocol.permissions import Approval, Question
+from tcoder.protocol.plan import PlanStep
+from tcoder.protocol.request import ReasoningDelta, TextDelta
+from tcoder.protocol.variant import Effort, Served, VariantName
+
+
+class Waiting(Struct, frozen=True):
+    """A queued message."""
+
+    id: str
+    text: str
+    steer: bool
+
+
+class View(Struct, frozen=True):
+    """`activity` is one word for what happens now. `since` is the ISO time at which the turn began. `context` are the
+    tokens of the last prompt. `stop_next` is the stop of the next turn only, None = the sticky one."""
+
+    session_id: str = ""
+    title: str = ""
+    workspace: str = ""
+    sandbox: str = ""
+    approval: Approval = "ask"
+    stop: VariantName = "standard"
+    stop_next: VariantName | None = None
+    served_stop: VariantName | None = None
+    auto: bool = False
+    reason: str = ""
+    model: str = ""
+    effort: Effort | None = None
+    window: int = 0
+    context: int = 0
+    served: Served = Served()
+    last_usage: Usage | None = None
+    usage: Usage = Usage()
+    cost: Decimal | None = None
+    turn: int = 0
+    running: bool = False
+    since: str = ""
+    activity: str = ""
+    progress: str = ""
+    queue: tuple[Waiting, ...] = ()
+    questions: tuple[Question, ...] = ()
+    plan: tuple[PlanStep, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    checks: CheckReport | None = None
+    outcome: Outcome | None = None
+    ended: str = ""
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Of the last answer; None when the provider's timing does not say."""
+        if self.last_usage is None or self.served.first_token_s is None:
+            return None
+        seconds = self.served.duration_s - self.served.first_token_s
+        return self.last_usage.output / seconds if seconds > 0.05 and self.last_usage.output > 1 else None
+
+
+def fold(view: View, item: Recorded | Delta) -> View:
+    """The view after `item`; the same object when nothing changed."""
+    match item:
+        case Recorded():
+            return _fold_event(view, item)
+        case TextDelta():
+            return view if view.activity == "writing" else replace(view, activity="writing", progress="")
+        case ReasoningDelta():
+            return view if view.activity == "thinking" else replace(view, activity="thinking", progress="")
+        case OutputDelta():
+            return view
+        case Progress():
+            share = f" {item.done * 100 // item.total} %" if item.total else ""
+            return replace(view, progress=item.text + share)
+        case _:
+            return view
+
+
+def _fold_event(view: View, recorded: Recorded) -> View:
+    match event := recorded.event:
+        case SessionStarted():
+            return replace(
+                view,
+                session_id=event.session_id,
+                workspace=event.workspace,
+                sandbox=event.sandbox,
+                approval=event.approval,
+                stop=event.variant.name,
+                model=event.variant.id,
+                effort=event.variant.effort,
+                window=event.variant.context_window,
+            )
+        case SessionResumed():
+            return replace(
+                view,
+                running=False,
+                activity="",
+                questions=(),
+                stop=event.variant.name,
+                model=event.variant.id,
+                effort=event.variant.effort,
+                window=event.variant.context_window,
+            )
+        case TurnStarted():
+            text = "".join(part.text for part in event.message.parts if isinstance(part, TextPart))
+            return replace(
+                view,
+                turn=event.turn,
+                running=True,
+                since=recorded.time,
+                activity="starting",
+                progress="",
+                title=view.title or text[:200],
+                attempts=(),
+                outcome=None,
+            )
+        case MessageQueued():
+            return replace(view, queue=(*view.queue, Waiting(event.id, event.text, event.steer)))
+        case MessageUnqueued():
+            return replace(view, queue=tuple(waiting for waiting in view.queue if waiting.id != event.id))
+        case ModelAsked():
+            return replace(
+                view,
+                activity="waiting",
+                progress="",
+                model=event.model,
+                served_stop=event.variant,
+                reason=event.reason or view.reason,
+            )
+        case ModelAnswered():
+            return _answered(view, event)
+        case ToolStarted():
+            return replace(view, activity=event.call.name, progress="")
+        case ToolFinished():
+            return replace(view, activity="working", progress="")
+        case PermissionAsked():
+            return replace(view, questions=(*view.questions, event.question), activity="asking")
+        case PermissionAnswered():
+            left = tuple(question for question in view.questions if question.id != event.question_id)
+            return replace(view, questions=left, activity="working")
+        case PlanChanged():
+            return replace(view, plan=event.steps)
+        case AttemptRecorded():
+            return replace(view, attempts=(*view.attempts, event.attempt))
+        case PatchApplied():
+            others = tuple(patch for patch in view.patches if patch.id != event.patch.id)
+            return replace(view, patches=(*others, event.patch))
+        case CheckpointMade():
+            return replace(view, checkpoints=(*view.checkpoints, event.checkpoint))
+        case ChecksRan():
+            return replace(view, checks=event.report)
+        case VariantChanged(sticky=True):
+            return replace(view, stop=event.name, stop_next=None, auto=event.auto, reason=event.reason)
+        case VariantChanged():
+            return replace(view, stop_next=event.name, reason=event.reason)
+        case ApprovalChanged():
+            return replace(view, approval=event.approval)
+        case Compacted():
+            return replace(view, context=event.tokens_after)
+        case TurnFinished():
+            return replace(
+                view,
+                running=False,
+                activity="",
+                progress="",
+                questions=(),
+                stop_next=None,
+                served_stop=None,
+                outcome=event.outcome,
+            )
+        case SessionEnded():
+            return replace(view, running=False, activity="", questions=(), ended=event.reason)
+        case _:
+            return view
+
+
+def _answered(view: View, event: ModelAnswered) -> View:
+    usage = event.message.usage
+    view = replace(view, served=event.served, activity="working", progress="")
+    if usage is None:
+        return view
+    total = view.usage + usage
+    context = view.context if event.aside else usage.prompt + usage.output
+    return replace(view, last_usage=usage, usage=total, cost=total.cost, context=context)
