@@ -15,12 +15,13 @@ from tcoder.frontends.lines import Line, Role, Span
 
 class Row(NamedTuple):
     """A line before wrapping. The first `gutter` characters are decoration that copying leaves out; wrapped parts are
-    indented by `hang`; a row that may not `wrap` is cut with a mark."""
+    indented by `hang`; a row that may not `wrap` is cut with a mark; `tail` stands at the right edge."""
 
     line: Line
     gutter: int = 0
     hang: int = 0
     wrap: bool = True
+    tail: Line = ()
 
 
 class State(Struct, frozen=True):
