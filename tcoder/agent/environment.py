@@ -10,6 +10,7 @@ from tcoder.protocol.checks import CheckCommand
 from tcoder.workspace.shell import Shell
 from tcoder.protocol.handles import Model
 from tcoder.protocol.permissions import Rule
+from tcoder.protocol.queries import SessionSummary
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.tools.registry import Registry
 from tcoder.workspace.files import WorkspaceFiles
@@ -34,6 +35,7 @@ class Environment:
     tools: Registry
     rules: tuple[Rule, ...]
     budget: Budget
+    stored_sessions: Callable[[], tuple[SessionSummary, ...]]
     checks: CheckCommand | None = None
     checks_timeout_s: float = 900.0
     max_attempts: int = 5

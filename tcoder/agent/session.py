@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
-from tcoder.agent import halt
+from tcoder.agent import halt, queries
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
 from tcoder.agent.journal import Journal
@@ -61,6 +61,7 @@ from tcoder.protocol.ops import (
 )
 from tcoder.protocol.outcome import Duration, ExitCode
 from tcoder.protocol.permissions import Question, Verdict
+from tcoder.protocol.queries import Query, Reply
 from tcoder.protocol.variant import Strategy
 
 StrategyRunner = Callable[[Turn], Awaitable[Ending]]
@@ -103,8 +104,8 @@ class Session:
         state: SessionState | None = None,
         past: list[Recorded] | None = None,
     ) -> None:
-        self._env = env
-        self._frame = frame
+        self.env = env
+        self.frame = frame
         self._journal = journal
         self._strategies = strategies
         self._state = state or SessionState()
@@ -224,7 +225,7 @@ class Session:
 
     def _set_variant(self, op: SetVariant) -> None:
         name = op.name or self._state.variant
-        if name not in self._env.variants:
+        if name not in self.env.variants:
             raise UsageError(f"no {name} variant is configured", "set [variants.fast] in the settings")
         self.record(
             VariantChanged(name, auto=op.name is None, sticky=op.sticky, reason="chosen by the person", by="person")
@@ -252,6 +253,9 @@ class Session:
         finally:
             del self._questions[question.id]
 
+    async def query(self, query: Query) -> Reply:
+        return await queries.answer(self, query)
+
     # -- turns
 
     def _start_turn(self, message: UserMessage) -> None:
@@ -274,9 +278,9 @@ class Session:
         """Run one turn to its `TurnFinished`; False when it was interrupted."""
         self.record(TurnStarted(self._state.turn + 1, message))
         task = "".join(part.text for part in message.parts if isinstance(part, TextPart))
-        turn = Turn(self, self._env, self._frame, task)
+        turn = Turn(self, self.env, self.frame, task)
         try:
-            ending = await self._strategies[self._env.strategy](turn)
+            ending = await self._strategies[self.env.strategy](turn)
         except asyncio.CancelledError:
             ending = self._interrupted()
         except ModelError as error:
@@ -328,8 +332,8 @@ class Session:
             self.record(Notice("error", error.kind, str(error)))
 
     async def _do_chore(self, op: Op) -> None:
-        turn = Turn(self, self._env, self._frame, "")
-        ledger = await self._env.ledger()
+        turn = Turn(self, self.env, self.frame, "")
+        ledger = await self.env.ledger()
         match op:
             case RunShell():
                 await self._run_shell(turn, op)
@@ -356,7 +360,7 @@ class Session:
         call = ToolCall(f"person-{uuid4().hex[:8]}", "shell", "{}")
         self.record(ToolStarted(call, op.command))
         await turn.checkpoint("before a command of the person")
-        result = await self._env.runner.run(op.command, timeout_s=600, on_output=turn.show_output)
+        result = await self.env.runner.run(op.command, timeout_s=600, on_output=turn.show_output)
         self.record(ToolFinished(call.id, "shell", ToolResult(call.id, result.output), result.duration_s))
         await turn.after_change(Cause("user", op.command))
         if op.share:

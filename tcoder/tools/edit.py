@@ -54,7 +54,11 @@ def apply(context: ToolContext, edits: tuple[EditRequest, ...]) -> Reply:
             context.seen.pop(path, None)
         else:
             context.seen[path] = written.digest
-    return Reply(_summary(result), tuple(_block(result, path) for path in result.paths))
+    blocks = tuple(
+        DiffBlock(change.path, result.diff_of(change.path), change.insertions, change.deletions)
+        for change in result.changes
+    )
+    return Reply(_summary(result), blocks)
 
 
 def _refuse_stale(context: ToolContext, file: FileText) -> None:
@@ -71,8 +75,3 @@ def _summary(result: PatchResult) -> str:
         for change in result.changes
     ]
     return "\n".join(lines)
-
-
-def _block(result: PatchResult, path: str) -> DiffBlock:
-    change = next(change for change in result.changes if change.path == path)
-    return DiffBlock(path, result.diff_of(path), change.insertions, change.deletions)

@@ -1,0 +1,197 @@
+"""Answers to what front ends ask besides the events: nothing here changes anything."""
+
+from typing import Protocol
+
+from tcoder.agent.context import Frame
+from tcoder.agent.environment import Environment
+from tcoder.agent.state import SessionState
+from tcoder.protocol.messages import AssistantMessage, Message, ToolResults, UserMessage
+from tcoder.protocol.queries import (
+    ChangePreview,
+    CompletePaths,
+    ContextLayer,
+    ContextReport,
+    ExplainVariant,
+    ListModels,
+    ListRules,
+    ListSessions,
+    ListTools,
+    ListUserCommands,
+    ModelChoice,
+    ModelList,
+    PathMatches,
+    PreviewChange,
+    Query,
+    ReadContext,
+    ReadStatus,
+    ReadTimeline,
+    Reply,
+    RuleList,
+    SessionList,
+    StatusReport,
+    Timeline,
+    TimelineEntry,
+    ToolList,
+    UserCommandList,
+    VariantReport,
+    VariantStats,
+)
+
+CHARACTERS_PER_TOKEN = 3.6
+COMPACT_AT = 0.8
+
+
+class Asked(Protocol):
+    """What answers are made from."""
+
+    @property
+    def env(self) -> Environment: ...
+    @property
+    def frame(self) -> Frame: ...
+    @property
+    def state(self) -> SessionState: ...
+
+
+async def answer(session: Asked, query: Query) -> Reply:
+    """The answer that the query's docstring names."""
+    env = session.env
+    match query:
+        case CompletePaths():
+            paths = await env.index.files_matching(query.text, query.limit)
+            return PathMatches(tuple(paths), env.index.state().complete >= 1)
+        case PreviewChange():
+            return await _preview(session, query)
+        case ReadTimeline():
+            return timeline(session.state)
+        case ReadContext():
+            return context_report(session.state, session.frame, env.variants["standard"].context_window)
+        case ListRules():
+            return RuleList(env.rules)
+        case ListModels():
+            chosen = {variant.id: name for name, variant in env.variants.items()}
+            return ModelList(tuple(ModelChoice(model, note=name) for model, name in chosen.items()))
+        case ListTools():
+            return ToolList(env.tools.specs)
+        case ListUserCommands():
+            return UserCommandList(())
+        case ExplainVariant():
+            return _variants(session)
+        case ReadStatus():
+            return _status(session)
+        case ListSessions():
+            return SessionList(env.stored_sessions())
+
+
+async def _preview(session: Asked, query: PreviewChange) -> Reply:
+    checkpoints = session.state.checkpoints
+    since = query.since or (checkpoints[0].id if checkpoints else "")
+    if not since:
+        return ChangePreview("")
+    ledger = await session.env.ledger()
+    diff = await ledger.diff(since)
+    files = tuple(line[6:] for line in diff.split("\n") if line.startswith("+++ b/"))
+    return ChangePreview(diff, files)
+
+
+def timeline(state: SessionState) -> Timeline:
+    """Checkpoints and patches, oldest first."""
+    entries = [
+        TimelineEntry(
+            id=made.id,
+            time=made.time,
+            kind="checkpoint",
+            cause=made.cause.summary,
+            turn=made.cause.turn,
+            attempt=made.cause.attempt,
+            uncovered=made.uncovered,
+        )
+        for made in state.checkpoints
+    ]
+    entries += [
+        TimelineEntry(
+            id=patch.id,
+            time=patch.time,
+            kind="patch",
+            cause=f"{patch.cause.kind}: {patch.cause.summary}",
+            turn=patch.cause.turn,
+            attempt=patch.cause.attempt,
+            files=tuple(change.path for change in patch.files),
+            insertions=patch.insertions,
+            deletions=patch.deletions,
+            undone=patch.undone,
+        )
+        for patch in state.patches
+    ]
+    return Timeline(tuple(sorted(entries, key=lambda entry: entry.time)))
+
+
+def context_report(state: SessionState, frame: Frame, window: int) -> ContextReport:
+    """Tokens by layer, estimated by length and scaled to what the provider counted for the last request."""
+    tools = sum(len(spec.name) + len(spec.description) + len(str(spec.parameters)) for spec in frame.tools)
+    spoken = sum(_length(message) for message in state.messages if not isinstance(message, ToolResults))
+    results = [(_length(message), message) for message in state.messages if isinstance(message, ToolResults)]
+    largest = max(results, key=lambda sized: sized[0], default=(0, None))[0]
+    last = next(
+        (message.usage for message in reversed(state.messages) if isinstance(message, AssistantMessage) and message.usage),
+        None,
+    )
+    cached = last.cache_read / last.prompt if last and last.prompt else None
+    return ContextReport(
+        layers=(
+            ContextLayer("system + tools", _tokens(len(frame.system) + tools), stable=True, cached=cached),
+            ContextLayer("conversation", _tokens(spoken), cached=cached),
+            ContextLayer(
+                "tool results",
+                _tokens(sum(size for size, _ in results)),
+                cached=cached,
+                largest=f"~{_tokens(largest)} tokens" if largest else "",
+            ),
+        ),
+        window=window,
+        estimated=True,
+        compact_at=int(window * COMPACT_AT),
+    )
+
+
+def _tokens(characters: int) -> int:
+    return round(characters / CHARACTERS_PER_TOKEN)
+
+
+def _length(message: Message) -> int:
+    match message:
+        case UserMessage():
+            return sum(len(getattr(part, "text", "")) for part in message.parts)
+        case AssistantMessage():
+            return len(message.text) + sum(len(call.name) + len(call.arguments) for call in message.calls)
+        case ToolResults():
+            return sum(len(result.content) for result in message.results)
+
+
+def _variants(session: Asked) -> VariantReport:
+    state, env = session.state, session.env
+    return VariantReport(
+        name=state.variant,
+        auto=state.automatic,
+        reason="chosen by the rules" if state.automatic else "chosen by the person",
+        stats=tuple(VariantStats(name, variant.id) for name, variant in env.variants.items()),
+    )
+
+
+def _status(session: Asked) -> StatusReport:
+    state, env = session.state, session.env
+    cost = state.usage.cost
+    return StatusReport(
+        (
+            ("session", state.session_id),
+            ("workspace", str(env.root)),
+            ("tcoder", env.version),
+            ("strategy", env.strategy),
+            ("approval", state.approval),
+            ("sandbox", env.sandbox or "off"),
+            ("tests", env.checks.command if env.checks else "not known"),
+            ("turns", str(state.turn)),
+            ("model calls", str(state.usage.calls)),
+            ("tokens", str(state.usage.total)),
+            ("cost", f"${cost}" if cost is not None else "unknown"),
+        )
+    )

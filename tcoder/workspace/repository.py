@@ -1,0 +1,29 @@
+"""What kind of place a folder is, found without running anything."""
+
+from pathlib import Path
+
+MAX_POINTER_BYTES = 4096
+
+
+def find_root(start: Path) -> Path:
+    """The work tree around `start`: the nearest folder with a `.git`, else `start` itself."""
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return folder
+    return start
+
+
+def git_dir_of(root: Path) -> Path | None:
+    """The git directory of a work tree, also of a linked one or a submodule; None outside git."""
+    entry = root / ".git"
+    if entry.is_dir():
+        return entry if (entry / "HEAD").exists() else None
+    try:
+        text = entry.read_bytes()[:MAX_POINTER_BYTES].decode("utf-8", "replace")
+    except OSError:
+        return None
+    name, _, target = text.partition(":")
+    if name.strip() != "gitdir":
+        return None
+    pointed = (root / target.strip()).resolve()
+    return pointed if (pointed / "HEAD").exists() else None
