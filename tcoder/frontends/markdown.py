@@ -134,6 +134,11 @@ class Markdown:
         self._upto = 0
         self._state = State()
 
+    @property
+    def settled_count(self) -> int:
+        """Rows that will not change any more."""
+        return len(self._settled)
+
     def update(self, text: str) -> tuple[int, list[Row]]:
         """`(kept, rows)`: the first `kept` rows are those of the last call, `rows` follow them. `text` must begin with
         what was settled before, else use a new object."""

@@ -11,11 +11,10 @@ ThemeName = Literal[
 
 
 class Startup(Struct, frozen=True):
-    """Settings of the interface. `workspace` is an absolute path. `task` is sent as the first message. `typed` is what
-    the person typed before the interface was ready. `keys` maps action ids to keys. `log_file` takes everything that
-    would be written on standard error while the screen is in use; `history_file` keeps the prompts of this project;
-    `clip_file` is where copied text goes when no clipboard can be had. `no_model` says why there is no model to use,
-    empty = there is one. An empty path = not kept."""
+    """Settings of the interface. `workspace` is an absolute path. `task` is sent as the first message. `keys` maps action
+    ids to keys. `log_file` takes everything that would be written on standard error while the screen is in use;
+    `history_file` keeps the prompts of this project; `clip_file` is where copied text goes when no clipboard can be
+    had. `no_model` says why there is no model to use, empty = there is one. An empty path = not kept."""
 
     workspace: str
     version: str = ""
@@ -23,7 +22,6 @@ class Startup(Struct, frozen=True):
     branch: str = ""
     sandbox: str = ""
     task: str = ""
-    typed: str = ""
     theme: ThemeName = "tcoder-dark"
     mouse: MouseMode = "on"
     reduced_motion: bool = False

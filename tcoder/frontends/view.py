@@ -192,7 +192,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
         case VariantChanged(sticky=True):
             return replace(view, stop=event.name, stop_next=None, auto=event.auto, reason=event.reason)
         case VariantChanged():
-            return replace(view, stop_next=event.name, reason=event.reason)
+            return replace(view, stop_next=None if event.name == view.stop else event.name, reason=event.reason)
         case ApprovalChanged():
             return replace(view, approval=event.approval)
         case Compacted():

@@ -82,12 +82,16 @@ class ScriptedSession:
     async def query(self, query: Query) -> Reply:
         return self.answers.get(type(query), Unavailable("not in this script"))
 
+    def stop(self) -> None:
+        """Play nothing more of the script."""
+        if self._player is not None:
+            self._player.cancel()
+
     def _close(self, reason: str) -> None:
         if self.closed:
             return
         self.closed = True
-        if self._player is not None:
-            self._player.cancel()
+        self.stop()
         self.send(SessionEnded(reason))
         for ear in self._ears:
             ear.put_nowait(None)

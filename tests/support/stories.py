@@ -171,3 +171,101 @@ def fixed(pause: float = 0.0, *, ask: bool = False) -> list[Step]:
         TurnFinished(1, Outcome("done", 0, "Fixed: the delay is **capped** now.\n\n- `src/retry.py` uses `min(cap, …)`\n- both tests pass\n", True, "", usage, Duration(12.0, 8.0, 3.0, 0.02))),
     ]  # fmt: skip
     return steps
+
+
+WORDS = [
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "the",
+    "lazy",
+    "dog",
+    "and",
+    "then",
+    "writes",
+    "`code`",
+    "in",
+    "**bold**",
+    "letters",
+    "while",
+    "a",
+    "list",
+    "",
+]
+
+
+def prose(words: int) -> list[str]:
+    """Tokens of an answer: paragraphs, lists and a fence now and then."""
+    tokens: list[str] = []
+    for at in range(words):
+        word = WORDS[at % len(WORDS)] + " "
+        if at % 60 == 59:
+            word += "\n\n"
+        if at % 200 == 120:
+            word += "\n- item one\n- item two\n\n"
+        if at % 400 == 300:
+            word += "\n```python\nfor n in range(3):\n    print(n)\n```\n"
+        tokens.append(word)
+    return tokens
+
+
+def earlier(messages: int) -> list[Step]:
+    """A history: turns with an answer and two tools each."""
+    steps: list[Step] = []
+    for turn in range(1, messages // 4 + 1):
+        text = "".join(prose(60 + turn % 50))
+        steps += [
+            TurnStarted(turn, user(f"question {turn}")),
+            answer(turn, text, call(turn * 10, "read"), call(turn * 10 + 1, "shell")),
+            ToolStarted(call(turn * 10, "read"), f"src/module_{turn}.py"),
+            finished(turn * 10, "read", TextBlock("84 lines")),
+            ToolStarted(call(turn * 10 + 1, "shell"), f"pytest -q -k test_{turn}"),
+            finished(turn * 10 + 1, "shell", TerminalBlock("pytest", "line of output\n" * 60, 0, 0.5)),
+            TurnFinished(turn, Outcome("done", 0, text, None)),
+        ]
+    return steps
+
+
+def streaming(rate: float = 200.0, *, messages: int = 0, tokens: int = 100_000) -> list[Step]:
+    """An answer of many tokens at `rate` a second, after a history."""
+    pause = 1 / rate if rate > 0 else 0.0
+    steps: list[Step] = [started(), *earlier(messages), Await(Submit), TurnStarted(messages // 4 + 1, user("stream")), ModelAsked(1, "standard", "openai/gpt-x")]  # fmt: skip
+    for token in prose(tokens):
+        steps += [TextDelta(token), pause]
+    return steps
+
+
+def long(rate: float = 200.0) -> list[Step]:
+    """`streaming` after two thousand messages."""
+    return streaming(rate, messages=2_000)
+
+
+EVIL = "\x1b]52;c;QQ==\x07\x1b[2J\x9b31m\u202e[@click=app.quit]x[/] [/ " + "[b" * 50 + "\rApproved"
+
+
+def evil(pause: float = 0.0) -> list[Step]:
+    """Foreign text that would take over a terminal, everywhere where there is any."""
+    question = Question("q1", EVIL, EVIL, EVIL, EVIL, (EVIL,), True, False, EVIL)
+    return [
+        started(workspace=EVIL),
+        Await(Submit),
+        TurnStarted(1, user(EVIL)),
+        ModelAsked(1, "standard", EVIL, EVIL),
+        ReasoningDelta(EVIL),
+        TextDelta(EVIL),
+        pause,
+        answer(1, EVIL, call(1, EVIL)),
+        PlanChanged((PlanStep(EVIL, "active"),), "model"),
+        ToolStarted(call(1, EVIL), EVIL),
+        OutputDelta("c1", EVIL),
+        PermissionAsked("c1", question, Verdict("ask", EVIL)),
+        Await(Decide),
+        PermissionAnswered("q1", "once", "person"),
+        finished(1, EVIL, TextBlock(EVIL), DiffBlock(EVIL, f"--- {EVIL}\n+++ {EVIL}\n@@ -1 +1 @@\n+{EVIL}\n"), TerminalBlock(EVIL, EVIL, 1), content=EVIL, status="error"),
+        AttemptRecorded(Attempt(1, EVIL, EVIL, 1, 1, "same", EVIL)),
+        CheckpointMade(Checkpoint("k1", "2026-12-01T14:00:02Z", "t0", Cause("checkpoint", EVIL), (EVIL,))),
+        TurnFinished(1, Outcome("error", 1, EVIL, None, EVIL, warnings=(EVIL,))),
+    ]  # fmt: skip

@@ -1,0 +1,142 @@
+"""The header, the status line, the slider and the queue as lines. Pure; widths in cells, all parts single-cell text."""
+
+from tcoder.frontends.figures import cost, duration
+from tcoder.frontends.lines import Line, Role, Span, line, plain
+from tcoder.frontends.sanitise import clean_line
+from tcoder.frontends.view import View
+from tcoder.protocol.permissions import Approval
+from tcoder.protocol.variant import VariantName
+
+SLIDER_WIDTH = 19
+ACTIVITIES: dict[str, str] = {
+    "starting": "starting", "waiting": "waiting for the model", "thinking": "thinking", "writing": "writing",
+    "working": "working", "asking": "asks you", "shell": "running", "test": "testing", "read": "reading",
+    "search": "searching", "outline": "locating", "edit": "editing", "write": "writing a file", "plan": "planning",
+}  # fmt: skip
+MODES: dict[Approval, str] = {"ask": "ask", "edits": "edits", "auto": "AUTO", "plan": "plan"}
+
+
+def slider(stop: VariantName, *, once: bool = False, pending: bool = False, colour: bool = True) -> Line:
+    """`◂ fast ━━━━○ std ▸`; a filled knob is fast; `¹` = this turn only; `→` = from the next model call on."""
+    mark = "¹" if once else "→" if pending else " "
+    if not colour:
+        return line(f"[{'FAST' if stop == 'fast' else 'fast'}|{'STD' if stop == 'standard' else 'std'}]{mark}")
+    knob: list[Span] = (
+        [Span("●", "warn"), Span("━━━━", "dim")] if stop == "fast" else [Span("━━━━", "dim"), Span("○", "accent")]
+    )
+    fast: Role = "warn" if stop == "fast" else "dim"
+    standard: Role = "accent" if stop == "standard" else "dim"
+    return line(("◂ ", "dim"), ("fast ", fast), *knob, (" std", standard), (" ▸", "dim"), (mark, "warn"))
+
+
+def small_slider(stop: VariantName, *, once: bool = False) -> Line:
+    """`fast ○━ std` for narrow screens."""
+    knob = "●━" if stop == "fast" else "━○"
+    return line(
+        ("fast ", "warn" if stop == "fast" else "dim"),
+        (knob, "accent"),
+        (" std", "accent" if stop == "standard" else "dim"),
+        ("¹" if once else " ", "warn"),
+    )
+
+
+def meter(share: float) -> tuple[Span, ...]:
+    """`███▒▒░░░░ 31%` with words where it matters."""
+    cells = 10
+    filled = min(cells, round(share * cells))
+    role: Role = "bad" if share >= 0.9 else "warn" if share >= 0.7 else "ok"
+    word = " full" if share >= 0.9 else " high" if share >= 0.7 else ""
+    return (
+        Span("█" * filled, role),
+        Span("░" * (cells - filled), "dim"),
+        Span(f"{share * 100:>3.0f}%{word}", role if word else "text"),
+    )
+
+
+def variant_stop(view: View) -> VariantName:
+    """The stop that the next model call will use."""
+    return view.stop_next or view.stop
+
+
+def status(view: View, *, elapsed_s: float, width: int, tick: int = 0, motion: bool = True) -> Line:
+    """The status line without the slider, within `width` cells: the least important fields go first."""
+    fields: list[tuple[int, Line]] = []  # (importance, field), in the order in which they stand
+    if view.auto:
+        why = f"auto: {clean_line(view.reason, 40)}" if view.reason else "auto"
+        fields.append((3, line((why, "dim"))))
+    if view.model:
+        model = clean_line(view.model.rsplit("/", 1)[-1], 32)
+        fields.append((4, line(model, (f"·{view.effort}" if view.effort else "", "dim"))))
+    if view.window:
+        share = view.context / view.window
+        wide = (Span("ctx ", "dim"), *meter(share)) if width >= 70 else (Span("ctx ", "dim"), *meter(share)[2:])
+        fields.append((7, wide))
+    fields.append((5, line(cost(view.cost) if view.usage.calls else "$0.000")))
+    if (speed := view.tokens_per_s) is not None:
+        fields.append((2, line((f"{speed:.0f} tok/s", "dim"))))
+    if view.served.first_token_s is not None:
+        fields.append((1, line((duration(view.served.first_token_s), "dim"))))
+    fields.append((6, activity(view, elapsed_s=elapsed_s, tick=tick, motion=motion)))
+    while len(fields) > 1 and _joined_width(fields) > width:
+        fields.remove(min(fields, key=lambda field: field[0]))
+    out: list[Span] = []
+    for at, (_, field) in enumerate(fields):
+        out += [*((Span(" │ ", "dim"),) if at else ()), *field]
+    return tuple(out)
+
+
+def _joined_width(fields: list[tuple[int, Line]]) -> int:
+    return sum(len(plain(field)) for _, field in fields) + 3 * (len(fields) - 1)
+
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def activity(view: View, *, elapsed_s: float, tick: int = 0, motion: bool = True) -> Line:
+    """What happens now, and for how long."""
+    if view.ended:
+        return line(("session ended", "warn"))
+    if not view.running:
+        return line(("ready", "dim"))
+    spin = SPINNER[tick % len(SPINNER)] + " " if motion else ""
+    role: Role = "warn" if view.activity == "asking" else "accent"
+    word = clean_line(view.progress, 40) or ACTIVITIES.get(view.activity, "running a tool")
+    return line((spin, role), (word, role), (f" {duration(max(1.0, elapsed_s // 1))}", "dim"))
+
+
+def header(view: View, *, title: str, branch: str, width: int) -> Line:
+    """`tcoder  title · branch · folder          ◆ 2 checkpoints  ▲ sandbox: workspace`."""
+    name = clean_line(title or view.title or "new session", 48)
+    where = clean_line(view.workspace, 60)
+    left = line(
+        (" tcoder  ", "accent"),
+        (name, "title"),
+        (f" · {clean_line(branch, 40)}" if branch else "", "dim"),
+        (f" · {where}" if where and width >= 90 else "", "dim"),
+    )
+    right: list[Span] = []
+    if view.checkpoints:
+        right.append(Span(f"◆ {len(view.checkpoints)}  ", "dim"))
+    if view.patches:
+        plus, minus = (
+            sum(p.insertions for p in view.patches if not p.undone),
+            sum(p.deletions for p in view.patches if not p.undone),
+        )
+        right += [Span(f"+{plus} ", "added"), Span(f"−{minus}  ", "removed")]
+    off = view.sandbox in ("", "off", "none")
+    if view.sandbox:
+        right.append(Span(f"{'▲ ' if off else ''}sandbox: {clean_line(view.sandbox, 20)} ", "warn" if off else "dim"))
+    pad = width - len(plain(left)) - len(plain(tuple(right)))
+    return (*left, Span(" " * pad), *right) if pad > 0 else left
+
+
+def queue(view: View, width: int) -> tuple[Line, ...]:
+    """The waiting messages, the last three."""
+    lines: list[Line] = []
+    for waiting in view.queue[-3:]:
+        word = "steers" if waiting.steer else "queued"
+        text = clean_line(waiting.text, max(10, width - 34))
+        lines.append(line((" ⏸ ", "warn"), (f"{word}: ", "dim"), f'"{text}"'))
+    if lines:
+        lines[-1] = (*lines[-1], Span("   Alt+↑ takes it back", "dim"))
+    return tuple(lines)

@@ -1,0 +1,86 @@
+"""The Textual application: it connects the session to the screen, and leaves the terminal as it found it."""
+
+import asyncio
+import gc
+
+from textual.app import App
+from textual.driver import Driver
+
+from tcoder.frontends.startup import Startup
+from tcoder.frontends.tui.deeds import prompt, review, session, turn, variant, view
+from tcoder.frontends.tui.desk import Desk
+from tcoder.frontends.tui.driver import TerminalDriver
+from tcoder.frontends.tui.feed import follow
+from tcoder.frontends.tui.palette import PALETTES
+from tcoder.frontends.tui.screens.main import Deeds, MainScreen
+from tcoder.protocol.errors import TcoderError
+from tcoder.protocol.handles import Connect
+from tcoder.protocol.ops import Close, Submit
+from tcoder.protocol.queries import ListUserCommands, SessionChoice, UserCommandList
+
+DEEDS: Deeds = {**turn.DEEDS, **variant.DEEDS, **view.DEEDS, **session.DEEDS, **prompt.DEEDS, **review.DEEDS}
+
+
+class TcoderApp(App[int]):
+    """Returns 0 when the person quits. `desk` holds everything that is not drawing."""
+
+    ENABLE_COMMAND_PALETTE = False
+    PAUSE_GC_ON_SCROLL = True
+    CSS = """
+    Screen { scrollbar-size-vertical: 1; }
+    """
+
+    def __init__(self, startup: Startup, connect: Connect, driver: type[Driver] | None = None) -> None:
+        super().__init__(driver_class=driver)
+        for palette in PALETTES.values():
+            self.register_theme(palette.theme)
+        self.theme = startup.theme
+        if startup.reduced_motion:
+            self.animation_level = "none"
+        self.desk = Desk(startup, connect)
+        self.main = MainScreen(self.desk, DEEDS)
+        self._following: asyncio.Task[None] | None = None
+
+    def get_default_screen(self) -> MainScreen:
+        return self.main
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._start)
+
+    async def _start(self) -> None:
+        """Connect once the first frame is out, so that the prompt is alive before the session is."""
+        TerminalDriver.ready.set()
+        gc.collect()
+        gc.freeze()
+        await self._connect(SessionChoice())
+        startup = self.desk.startup
+        if startup.task:
+            await self.desk.submit(Submit(startup.task))
+
+    async def _connect(self, choice: SessionChoice) -> None:
+        try:
+            self.desk.session = await self.desk.connect(choice)
+        except TcoderError as error:
+            self.desk.note(str(error), "error")
+            return
+        finally:
+            self.desk.ready.set()
+        self._following = asyncio.create_task(follow(self.desk.session, self.desk.take), name="follow the session")
+        self._following.add_done_callback(self._followed)
+        reply = await self.desk.session.query(ListUserCommands())
+        self.desk.user_commands = reply.commands if isinstance(reply, UserCommandList) else ()
+
+    def _followed(self, task: "asyncio.Task[None]") -> None:
+        """An error while following is a bug that must not pass in silence."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._handle_exception(error) if isinstance(error, Exception) else self.exit(1)
+
+    async def on_main_screen_switch(self, event: MainScreen.Switch) -> None:
+        """Another session in the same window; the running one is closed first."""
+        if self.desk.session is not None:
+            await self.desk.submit(Close("quit"))
+        if self._following is not None:
+            self._following.cancel()
+        self.desk.restart()
+        self.main.show_session()
+        await self._connect(event.choice)

@@ -1,0 +1,53 @@
+"""Actions on what was changed: review, timeline, attempts, plan."""
+
+from tcoder.frontends.tui.screens.main import Deeds, MainScreen
+from tcoder.frontends.tui.screens.text import TextScreen
+from tcoder.frontends.tui.screens.timeline import TimelineScreen
+from tcoder.protocol.queries import ChangePreview, PreviewChange, ReadTimeline, SessionChoice, Timeline
+
+
+async def review(screen: MainScreen, _: str) -> None:
+    """Everything that changed in this session."""
+    preview = await screen.desk.ask(PreviewChange(), ChangePreview)
+    if preview is not None:
+        screen.show_screen(TextScreen.diff("Changes of this session", preview.diff, screen.desk.palette))
+
+
+async def commit(screen: MainScreen, rest: str) -> None:
+    await review(screen, rest)
+
+
+async def timeline(screen: MainScreen, _: str) -> None:
+    found = await screen.desk.ask(ReadTimeline(), Timeline)
+    if found is not None:
+
+        async def done(checkpoint: str | None) -> None:
+            if checkpoint is not None:
+                await screen.reconnect(SessionChoice("fork", screen.desk.view.session_id, checkpoint))
+
+        screen.host.push_screen(TimelineScreen(screen.desk, found), done)
+
+
+async def step_back(screen: MainScreen, _: str) -> None:
+    await timeline(screen, "")
+
+
+async def attempts(screen: MainScreen, _: str) -> None:
+    screen.open_dock("attempts")
+
+
+async def plan(screen: MainScreen, _: str) -> None:
+    screen.open_dock("plan")
+    if not screen.desk.view.plan:
+        screen.desk.note("there is no plan yet")
+
+
+DEEDS: Deeds = {
+    "review.open": review,
+    "review.commit": commit,
+    "timeline.open": timeline,
+    "timeline.back": step_back,
+    "timeline.forward": step_back,
+    "attempts.open": attempts,
+    "plan.open": plan,
+}

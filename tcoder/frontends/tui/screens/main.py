@@ -1,0 +1,398 @@
+"""The main screen: conversation, dock, prompt, status."""
+
+import os
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import cast
+
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingsMap
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+
+from tcoder.frontends import commands
+from tcoder.frontends.actions import BY_ID
+from tcoder.frontends.bars import MODES
+from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
+from tcoder.frontends.tui import clipboard, outside
+from tcoder.frontends.tui.desk import Desk
+from tcoder.frontends.tui.history import History
+from tcoder.frontends.tui.palette import Palette
+from tcoder.frontends.tui.widgets.bars import Header, QueueLines, StatusLine
+from tcoder.frontends.tui.widgets.completions import Completions
+from tcoder.frontends.tui.widgets.dock import Dock
+from tcoder.frontends.tui.widgets.prompt import Prompt
+from tcoder.frontends.tui.widgets.slider import Slider
+from tcoder.frontends.tui.widgets.transcript import TranscriptView
+from tcoder.protocol.messages import ImagePart
+from tcoder.protocol.ops import Interrupt, RunShell, SetVariant, Submit
+from tcoder.protocol.queries import CompletePaths, PathMatches, SessionChoice
+
+WIDE = 120
+QUIT_WITHIN_S = 1.0
+
+
+class MainScreen(Screen[None]):
+    """Draws the desk and turns keys into actions. It decides where things stand, never what they mean."""
+
+    DEFAULT_CSS = """
+    MainScreen { background: $background; layout: vertical; }
+    MainScreen #middle { height: 1fr; layers: base above; }
+    MainScreen.narrow Dock { layer: above; dock: right; }
+    MainScreen #bottom { height: auto; }
+    MainScreen #status-row { height: 1; padding: 0 1; }
+    """
+
+    class Switch(Message):
+        """The person wants another session."""
+
+        def __init__(self, choice: SessionChoice) -> None:
+            super().__init__()
+            self.choice = choice
+
+    def __init__(self, desk: Desk, deeds: "Deeds") -> None:
+        super().__init__(id="main")
+        self.desk = desk
+        self.deeds = deeds
+        startup = desk.startup
+        glyphs = startup.ascii_glyphs
+        self.header = Header(id="header", palette=desk.palette, ascii_glyphs=glyphs)
+        self.conversation = TranscriptView(desk.transcript.blocks, desk.palette, ascii_glyphs=glyphs)
+        self.queue = QueueLines(id="queue", palette=desk.palette, ascii_glyphs=glyphs)
+        self.completions = Completions(id="completions", ascii_glyphs=glyphs)
+        self.prompt = Prompt()
+        self.slider = Slider(id="slider", palette=desk.palette, ascii_glyphs=glyphs)
+        self.status = StatusLine(id="status", palette=desk.palette, ascii_glyphs=glyphs)
+        self.history = History(startup.history_file)
+        self.motion = not startup.reduced_motion
+        self._bindings = BindingsMap(
+            [
+                Binding(binding.key, f"act('{binding.action}')", BY_ID[binding.action].title, show=False, priority=True)
+                for binding in desk.keymap.bindings
+            ]
+        )
+        self.dock = Dock(id="dock", palette=desk.palette, ascii_glyphs=glyphs)
+        self.dock.set_class(glyphs, "ascii")
+        self.dock_wide, self.dock_narrow = True, False
+        self.images: list[ImagePart] = []
+        self.tools_open = self.quitting = False
+        self.searched = ""
+        self.mouse_mode: str = startup.mouse
+        self._ticker: Timer | None = None
+        self._tick = 0
+        self._turn_began = 0.0
+        self._last_ctrl_c = self._last_escape = 0.0
+        self._completing = 0
+
+    def compose(self) -> ComposeResult:
+        yield self.header
+        with Horizontal(id="middle"):
+            yield self.conversation
+            yield self.dock
+        with Vertical(id="bottom"):
+            yield self.queue
+            yield self.completions
+            yield self.prompt
+            with Horizontal(id="status-row"):
+                yield self.slider
+                yield self.status
+
+    def on_mount(self) -> None:
+        self.desk.on_change = self.changed
+        self.prompt.border_title = "ask"
+        self.prompt.set_class(self.desk.startup.ascii_glyphs, "ascii")
+        self.prompt.focus()
+        self._ticker = self.set_interval(0.25, self._on_tick, pause=True)
+        self.changed([])
+
+    # -- drawing
+
+    def changed(self, blocks: list[int]) -> None:
+        """The desk has changed; these blocks are new or different."""
+        self.conversation.update_blocks(blocks)
+        view = self.desk.view
+        if view.running and not self._turn_began:
+            self._turn_began = time.monotonic() - _age_s(view.since)
+            if self._ticker is not None:
+                self._ticker.resume()
+        elif not view.running and self._turn_began:
+            self._turn_began = 0.0
+            if self._ticker is not None:
+                self._ticker.pause()
+        self._draw_bars()
+
+    def _draw_bars(self) -> None:
+        view, startup = self.desk.view, self.desk.startup
+        elapsed = time.monotonic() - self._turn_began if self._turn_began else 0.0
+        self.header.show(view, startup.title, startup.branch)
+        self.queue.show(view)
+        self.dock.show(view)
+        self.slider.show(view)
+        self.status.show(view, elapsed_s=elapsed, tick=self._tick, motion=self.motion)
+        mode = MODES[view.approval]
+        self.prompt.border_title = (
+            f"{'steer' if view.running else 'ask'} · {mode}" if mode != "ask" else "steer" if view.running else "ask"
+        )
+        self.prompt.set_class(view.approval == "auto", "mode-auto")
+        self.prompt.border_subtitle = self._hint()
+
+    def _hint(self) -> str:
+        if self.size.height < 16 or self.size.width < 60:
+            return ""
+        if self.desk.view.running:
+            return "Enter steers · Alt+Enter queues · Esc stops"
+        return "Enter send · Ctrl+J newline · @ file · / command · F1 keys"
+
+    def _on_tick(self) -> None:
+        self._tick += 1
+        self._draw_bars()
+
+    def on_resize(self, event: events.Resize) -> None:
+        width, height = event.size
+        self.header.display = height >= 16
+        self.slider.set_class(width < 90, "narrow")
+        self.set_class(width < WIDE, "narrow")
+        self.dock.display = self.dock_wide if width >= WIDE else self.dock_narrow
+        self.prompt.set_class(height < 16, "bare")
+        self.prompt.styles.max_height = max(3, min(12, height * 2 // 5))
+        self.call_after_refresh(self._draw_bars)
+
+    # -- actions
+
+    async def action_act(self, action: str) -> None:
+        await self.act(action)
+
+    async def act(self, action: str, rest: str = "") -> None:
+        """Do an action of the table."""
+        await self.deeds[action](self, rest)
+
+    @on(Slider.Moved)
+    async def _slider_moved(self, event: Slider.Moved) -> None:
+        if event.name != self.desk.view.stop or event.once or self.desk.view.auto:
+            await self.desk.submit(SetVariant(event.name, sticky=not event.once))
+
+    # -- what the actions use
+
+    def toggle_dock(self) -> None:
+        """Beside the conversation on wide screens (remembered), over it on narrow ones."""
+        self.dock.only = ""
+        self.dock.display = not self.dock.display
+        if self.size.width >= WIDE:
+            self.dock_wide = self.dock.display
+        else:
+            self.dock_narrow = self.dock.display
+        self.call_after_refresh(self._draw_bars)
+
+    def open_dock(self, section: str) -> None:
+        """One section in full; the same again = all of them."""
+        self.dock.only = "" if self.dock.display and self.dock.only == section else section
+        self.dock.display = True
+        self.call_after_refresh(self._draw_bars)
+
+    @on(Dock.Opened)
+    def _dock_opened(self, event: Dock.Opened) -> None:
+        self.open_dock(event.section)
+
+    def set_palette(self, palette: Palette) -> None:
+        self.desk.palette = palette
+        self.host.theme = palette.theme.name
+        self.conversation.set_palette(palette)
+        for widget in (self.header, self.queue, self.completions, self.slider, self.status, self.dock):
+            widget.set_palette(palette)
+
+    @property
+    def host(self) -> App[int]:
+        """The app, with its type."""
+        return cast("App[int]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual leaves it open
+
+    def show_screen(self, screen: Screen[None]) -> None:
+        self.host.push_screen(screen)
+
+    def show_session(self) -> None:
+        """The desk has another session now."""
+        self.conversation.show_blocks(self.desk.transcript.blocks)
+        self._turn_began = 0.0
+        self._draw_bars()
+
+    async def reconnect(self, choice: SessionChoice) -> None:
+        self.post_message(self.Switch(choice))
+
+    def leave(self) -> None:
+        self.host.exit(0)
+
+    async def copy(self, text: str) -> None:
+        fallback = self.desk.startup.clip_file
+        self.desk.note(await clipboard.copy(text, write=self._write, fallback=fallback, environment=os.environ))
+
+    def _write(self, data: str) -> None:
+        driver = self.host._driver  # pyright: ignore[reportPrivateUsage]  Textual has no other way
+        if driver is not None:
+            driver.write(data)
+            driver.flush()
+
+    def edit_outside(self, text: str, suffix: str) -> str | None:
+        """The text as it comes back from the editor; None when it was left as it is."""
+        edited, problem = outside.edit(text, suffix, self.host.suspend, os.environ)
+        if problem:
+            self.desk.note(problem, "warning")
+        return edited
+
+    def run_outside(self, text: str) -> None:
+        """Show a text in the pager."""
+        if problem := outside.page(text, self.host.suspend, os.environ):
+            self.desk.note(problem, "warning")
+
+    # -- the prompt
+
+    @on(Prompt.Sent)
+    async def _sent(self, event: Prompt.Sent) -> None:
+        self.completions.show(())
+        self.history.add(event.text)
+        await self.send(event.text, later=event.later)
+
+    async def send(self, text: str, *, later: bool = False) -> None:
+        """Do what a line of the prompt asks for."""
+        match commands.meaning(text, self.desk.user_commands):
+            case Say(said):
+                self.conversation.follow()
+                steer = self.desk.view.running and not later
+                if await self.desk.submit(Submit(said, tuple(self.images), steer=steer)):
+                    self.images.clear()
+                else:
+                    self.prompt.set_text(text)
+            case Do(action, rest):
+                await self.act(action, rest)
+            case Shell(command, share):
+                self.conversation.follow()
+                await self.desk.submit(RunShell(command, share))
+            case Unknown(name, nearest):
+                meant = " or ".join(f"/{name}" for name in nearest)
+                self.desk.note(
+                    f"no command /{name}" + (f"; did you mean {meant}?" if meant else "; /help lists them"), "warning"
+                )
+            case Nothing():
+                return
+
+    @on(Prompt.Changed)
+    async def _typed(self) -> None:
+        """Look for completions; an answer that comes too late is dropped."""
+        self._completing += 1
+        ticket = self._completing
+        before = self.prompt.before_cursor
+        found = commands.complete(before, self.desk.user_commands)
+        if not found and (mention := commands.mention(before)) is not None and self.desk.session is not None:
+            start, text = mention
+            reply = await self.desk.session.query(CompletePaths(text))
+            if isinstance(reply, PathMatches):
+                found = [
+                    Candidate(f"@{path}" + ("" if path.endswith("/") else " "), start, path) for path in reply.paths
+                ]
+        if ticket == self._completing:
+            self.completions.show(found)
+            self.prompt.popup_open = bool(found)
+
+    @on(Completions.Picked)
+    def _picked(self, event: Completions.Picked) -> None:
+        self.prompt.complete(event.candidate.start, event.candidate.text)
+
+    @on(Prompt.Wants)
+    async def _prompt_wants(self, event: Prompt.Wants) -> None:
+        match event.what:
+            case "up" | "down" if self.prompt.popup_open:
+                self.completions.move(-1 if event.what == "up" else 1)
+            case "up" | "down":
+                self._recall(older=event.what == "up")
+            case "tab" | "accept-or-send":
+                await self._accept(send=event.what != "tab")
+            case "escape":
+                await self._escape()
+            case "interrupt":
+                await self._ctrl_c()
+            case "quit":
+                await self.act("session.quit")
+            case "home":
+                self.conversation.to_top()
+            case "end":
+                self.conversation.follow()
+            case "question_mark":
+                await self.act("help.keys")
+            case "palette":
+                await self.act("help.palette")
+            case "left_square_bracket" | "right_square_bracket":
+                self.conversation.focus()
+            case _:
+                return
+
+    async def _accept(self, *, send: bool) -> None:
+        """Take the marked completion. Enter on a command that is complete sends it."""
+        current = self.completions.current
+        before = self.prompt.before_cursor
+        if current is None or (send and before.startswith("/") and before.strip() == current.text.strip()):
+            if send:
+                self.prompt.enter()
+            return
+        self.prompt.complete(current.start, current.text)
+        if send and current.start == 0 and current.text.startswith("/"):
+            action = commands.names().get(current.text.strip()[1:])
+            if action is not None and not action.usage and not action.choices:
+                self.prompt.enter()
+
+    def _recall(self, *, older: bool) -> None:
+        text = self.history.older(self.prompt.text) if older else self.history.newer()
+        if text is not None:
+            self.prompt.set_text(text)
+
+    async def _escape(self) -> None:
+        """Close the popup, else stop the turn, else (twice on an empty prompt) go back in time."""
+        if self.prompt.popup_open:
+            self.prompt.popup_open = False
+            self.completions.show(())
+            return
+        if self.conversation.selected_text():
+            self.conversation.clear_selection()
+            return
+        if self.desk.view.running:
+            await self.desk.submit(Interrupt())
+            return
+        now = time.monotonic()
+        if self.prompt.is_empty and now - self._last_escape < QUIT_WITHIN_S:
+            await self.act("timeline.open")
+        self._last_escape = now
+
+    async def _ctrl_c(self) -> None:
+        """Copy the selection, else clear the prompt, else (twice) quit."""
+        if self.prompt.selected_text or self.conversation.selected_text():
+            await self.act("copy.selection")
+            return
+        if not self.prompt.is_empty:
+            self.history.add(self.prompt.text)
+            self.prompt.take()
+            return
+        now = time.monotonic()
+        if now - self._last_ctrl_c < QUIT_WITHIN_S:
+            await self.act("session.quit")
+            return
+        self._last_ctrl_c = now
+        self.desk.note("Ctrl+C again quits" + (", Esc stops the turn" if self.desk.view.running else ""))
+
+    @on(TranscriptView.Left)
+    def _left_transcript(self, event: TranscriptView.Left) -> None:
+        self.prompt.focus()
+        if event.typed:
+            self.prompt.insert(event.typed)
+
+
+Deed = Callable[[MainScreen, str], Awaitable[None]]
+Deeds = dict[str, Deed]
+
+
+def _age_s(since: str) -> float:
+    """Seconds since an ISO time; 0 for none."""
+    try:
+        return max(0.0, time.time() - datetime.fromisoformat(since).timestamp())
+    except ValueError:
+        return 0.0

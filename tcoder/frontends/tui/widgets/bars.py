@@ -1,0 +1,37 @@
+"""The header, the queue and the status line."""
+
+from tcoder.frontends import bars
+from tcoder.frontends.tui.widgets.line import LinesWidget
+from tcoder.frontends.view import View
+
+
+class Header(LinesWidget):
+    """Session, branch, folder; checkpoints and sandbox."""
+
+    DEFAULT_CSS = "Header { height: 1; background: $panel; }"
+
+    def show(self, view: View, title: str, branch: str) -> None:
+        self.show_lines([bars.header(view, title=title, branch=branch, width=self.size.width or 80)])
+
+
+class QueueLines(LinesWidget):
+    """The messages that wait."""
+
+    DEFAULT_CSS = "QueueLines { height: auto; max-height: 3; display: none; }"
+
+    def show(self, view: View) -> None:
+        lines = bars.queue(view, self.size.width or 80)
+        if len(lines) != len(self.lines):
+            self.display = bool(lines)
+            self.styles.height = len(lines)
+        self.show_lines(lines)
+
+
+class StatusLine(LinesWidget):
+    """Model, context, cost, speed, activity."""
+
+    DEFAULT_CSS = "StatusLine { height: 1; width: 1fr; }"
+
+    def show(self, view: View, *, elapsed_s: float, tick: int, motion: bool) -> None:
+        width = self.size.width or 60
+        self.show_lines([bars.status(view, elapsed_s=elapsed_s, width=width, tick=tick, motion=motion)])
