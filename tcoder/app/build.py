@@ -73,7 +73,7 @@ def find_place(options: Options) -> Place:
 def _is_trusted(root: Path, state: Path, *, now: bool) -> bool:
     if not now and not (root / ".tcoder").exists():
         return False
-    from tcoder.plugins.trust import TrustStore  # noqa: PLC0415 - most repositories have nothing to trust
+    from tcoder.plugins.trust import TrustStore  # late: most repositories have nothing to trust
 
     store = TrustStore(state / "trust.json")
     if now:
@@ -88,14 +88,14 @@ def open_model(place: Place) -> Model:
 
     def open_one(variant: ModelVariant) -> Model:
         if variant.provider == "local":
-            from tcoder.models.local import LocalModel  # noqa: PLC0415 - only the embedded engine needs it
+            from tcoder.models.local import LocalModel  # late: only the embedded engine needs it
 
             return LocalModel(threads=settings.local.threads, idle_s=settings.local.idle_s, context=settings.local.context)
         if variant.provider == "scripted":
-            from tcoder.models.scripted import open_script  # noqa: PLC0415 - only demos and tests need it
+            from tcoder.models.scripted import open_script  # late: only demos and tests need it
 
             return open_script(variant.model)
-        from tcoder.models.client import open_model as open_client  # noqa: PLC0415 - httpx is not needed before
+        from tcoder.models.client import open_model as open_client  # late: httpx is not needed before
 
         own = variants.own_url(settings, os.environ, variant)
         return open_client(variant, credentials.key_for(variant, os.environ, keys, own_url=own))
@@ -110,7 +110,7 @@ def open_shell(place: Place, spill: Path) -> tuple[Shell, str]:
     writable = tuple(Path(folder).expanduser().resolve() for folder in settings.add_dirs)
     if settings.sandbox == "off":
         return Shell(place.root, sandbox=None, spill_dir=spill), ""
-    from tcoder.workspace import sandbox  # noqa: PLC0415 - not needed when it is switched off
+    from tcoder.workspace import sandbox  # late: not needed when it is switched off
 
     report = sandbox.probe()
     if not report.holds:
@@ -292,7 +292,7 @@ def _rules(settings: Settings) -> tuple[Rule, ...]:
 
 def _strategy(strategy: Strategy) -> StrategyRunner:
     if strategy == "guided":
-        from tcoder.agent import guided  # noqa: PLC0415 - only small models need it
+        from tcoder.agent import guided  # late: only small models need it
 
         return guided.run
     return loop.run

@@ -77,13 +77,13 @@ def _close_on_signals(session: Session) -> list[int]:
 
 async def interface(options: Options) -> int:
     """The Textual interface: the first frame is on the screen before Textual is imported."""
-    from tcoder.app import interactive  # noqa: PLC0415 - a headless run needs nothing of it
+    from tcoder.app import interactive  # late: a headless run needs nothing of it
 
     return await interactive.textual(options)
 
 
 async def plain(options: Options) -> int:
     """Line mode."""
-    from tcoder.app import interactive  # noqa: PLC0415 - a headless run needs nothing of it
+    from tcoder.app import interactive  # late: a headless run needs nothing of it
 
     return await interactive.line_mode(options)

@@ -36,7 +36,7 @@ def start(options: Options) -> int:
 def _choose(options: Options) -> Coroutine[None, None, int]:
     if options.command:
         return import_module(f"tcoder.app.commands.{options.command}").run(options)
-    from tcoder.app import run  # noqa: PLC0415 - the smaller commands do not need what a run needs
+    from tcoder.app import run  # late: the smaller commands do not need what a run needs
 
     if options.task is not None:
         return run.headless(options)
@@ -64,7 +64,7 @@ def exit_code(error: TcoderError) -> ExitCode:
 
 def _tell(error: TcoderError, options: Options) -> int:
     if options.json:
-        from tcoder.protocol.codec import encode  # noqa: PLC0415 - only an error in JSON mode needs it
+        from tcoder.protocol.codec import encode  # late: only an error in JSON mode needs it
 
         body = {"error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
         sys.stdout.write(encode(body).decode() + "\n")

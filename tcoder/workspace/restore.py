@@ -1,4 +1,4 @@
-"""Putting trees back into the work tree: three-way where something came in between, file by file, each by one rename."""
+"""Putting trees back into the work tree: three-way where something came in between, each file by one rename."""
 
 import os
 import secrets

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -181,9 +181,7 @@ class Sandbox:
 def nested_repositories(root: Path) -> list[Path]:
     """`.git` entries below the root's own, found within a bounded look."""
     found: list[Path] = []
-    seen = 0
-    for folder, folders, files in os.walk(root):
-        seen += 1
+    for seen, (folder, folders, files) in enumerate(os.walk(root)):
         if seen > NESTED_SCAN_FOLDERS:
             break
         here = Path(folder)
@@ -230,7 +228,7 @@ def box_overlays(binary: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
+def _scratch() -> Generator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="tcoder-probe-"))
     try:
         yield folder
