@@ -62,8 +62,9 @@ def status(view: View, *, elapsed_s: float, width: int, tick: int = 0, motion: b
     """The status line without the slider, within `width` cells: the least important fields go first."""
     fields: list[tuple[int, Line]] = []  # (importance, field), in the order in which they stand
     if view.auto:
-        why = f"auto: {clean_line(view.reason, 40)}" if view.reason else "auto"
-        fields.append((3, line((why, "dim"))))
+        fields.append((8, line(("auto", "accent"))))
+        if view.reason:
+            fields.append((3, line((clean_line(view.reason, 40), "dim"))))
     if view.model:
         model = clean_line(view.model.rsplit("/", 1)[-1], 32)
         fields.append((4, line(model, (f"·{view.effort}" if view.effort else "", "dim"))))

@@ -11,8 +11,8 @@ ThemeName = Literal[
 
 
 class Startup(Struct, frozen=True):
-    """Settings of the interface. `workspace` is an absolute path. `task` is sent as the first message. `keys` maps action
-    ids to keys. `log_file` takes everything that would be written on standard error while the screen is in use;
+    """Settings of the interface. `workspace` is an absolute path. `task` is sent as the first message. `keys` maps
+    action ids to keys. `log_file` takes everything that would be written on standard error while the screen is in use;
     `history_file` keeps the prompts of this project; `clip_file` is where copied text goes when no clipboard can be
     had. `no_model` says why there is no model to use, empty = there is one. An empty path = not kept."""
 

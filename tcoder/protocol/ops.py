@@ -31,11 +31,12 @@ class Interrupt(Struct, frozen=True, tag="interrupt"):
 
 
 class Decide(Struct, frozen=True, tag="decide"):
-    """The answer to a `PermissionAsked`."""
+    """The answer to a `PermissionAsked`. `rule` is the pattern that an "always" adds; empty = the one proposed."""
 
     question_id: str
     answer: Answer
     note: str = ""
+    rule: str = ""
 
 
 class SetVariant(Struct, frozen=True, tag="set_variant"):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from textual.app import App
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+_OLD_KEYS = re.compile(r"\x1b\[27;(\d+);(\d+)~")
+_ALT_SIGN = re.compile(r"\x1b([!-/:-@`{-~\r])")
 _BROKEN_MOUSE = re.compile(r"\x1b\[<[^Mm\x1b]*NaN[^Mm\x1b]*[Mm]")
 
 
@@ -76,12 +78,21 @@ class TerminalDriver(LinuxDriver):
                         if pasted:
                             self.process_message(events.Paste(text))
                             continue
-                        for event in parser.feed(text):
+                        for event in parser.feed(normal_keys(text)):
                             self.process_message(event)
                 for event in parser.tick():
                     self.process_message(event)
         finally:
             selector.close()
+
+
+def normal_keys(text: str) -> str:
+    """Keys that Textual's parser would lose in the way it knows: Alt with a sign or Enter as terminals without a
+    keyboard protocol send it, and keys in xterm's older format."""
+    if "\x1b" not in text:
+        return text
+    text = _OLD_KEYS.sub(lambda match: f"\x1b[{match[2]};{match[1]}u", text)
+    return _ALT_SIGN.sub(lambda match: f"\x1b[{ord(match[1])};3u", text)
 
 
 class PasteReader:

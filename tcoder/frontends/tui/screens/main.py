@@ -18,10 +18,13 @@ from tcoder.frontends import commands
 from tcoder.frontends.actions import BY_ID
 from tcoder.frontends.bars import MODES
 from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
+from tcoder.frontends.present import question_lines
 from tcoder.frontends.tui import clipboard, outside
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.history import History
 from tcoder.frontends.tui.palette import Palette
+from tcoder.frontends.tui.screens.text import TextScreen
+from tcoder.frontends.tui.widgets.approval import ApprovalPanel
 from tcoder.frontends.tui.widgets.bars import Header, QueueLines, StatusLine
 from tcoder.frontends.tui.widgets.completions import Completions
 from tcoder.frontends.tui.widgets.dock import Dock
@@ -62,6 +65,7 @@ class MainScreen(Screen[None]):
         glyphs = startup.ascii_glyphs
         self.header = Header(id="header", palette=desk.palette, ascii_glyphs=glyphs)
         self.conversation = TranscriptView(desk.transcript.blocks, desk.palette, ascii_glyphs=glyphs)
+        self.approval = ApprovalPanel(desk.palette, ascii_glyphs=glyphs)
         self.queue = QueueLines(id="queue", palette=desk.palette, ascii_glyphs=glyphs)
         self.completions = Completions(id="completions", ascii_glyphs=glyphs)
         self.prompt = Prompt()
@@ -86,7 +90,7 @@ class MainScreen(Screen[None]):
         self._tick = 0
         self._turn_began = 0.0
         self._last_ctrl_c = self._last_escape = 0.0
-        self._completing = 0
+        self._completing = self._asked = 0
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -94,6 +98,7 @@ class MainScreen(Screen[None]):
             yield self.conversation
             yield self.dock
         with Vertical(id="bottom"):
+            yield self.approval
             yield self.queue
             yield self.completions
             yield self.prompt
@@ -129,6 +134,7 @@ class MainScreen(Screen[None]):
         view, startup = self.desk.view, self.desk.startup
         elapsed = time.monotonic() - self._turn_began if self._turn_began else 0.0
         self.header.show(view, startup.title, startup.branch)
+        self._draw_question()
         self.queue.show(view)
         self.dock.show(view)
         self.slider.show(view)
@@ -147,8 +153,19 @@ class MainScreen(Screen[None]):
             return "Enter steers · Alt+Enter queues · Esc stops"
         return "Enter send · Ctrl+J newline · @ file · / command · F1 keys"
 
+    def _draw_question(self) -> None:
+        questions = self.desk.view.questions
+        if len(questions) > self._asked and not self.host.app_focus:
+            self._write("\x07\x1b]9;tcoder asks for a decision\x07")
+        self._asked = len(questions)
+        had_focus = self.approval.has_focus
+        self.approval.show(questions)
+        if had_focus and not questions:
+            self.prompt.focus()
+
     def _on_tick(self) -> None:
         self._tick += 1
+        self.approval.poll(self.prompt.last_key_at)
         self._draw_bars()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -306,6 +323,8 @@ class MainScreen(Screen[None]):
                 self.completions.move(-1 if event.what == "up" else 1)
             case "up" | "down":
                 self._recall(older=event.what == "up")
+            case "tab" if self.approval.display and not self.prompt.popup_open:
+                self.approval.focus()
             case "tab" | "accept-or-send":
                 await self._accept(send=event.what != "tab")
             case "escape":
@@ -378,6 +397,19 @@ class MainScreen(Screen[None]):
             return
         self._last_ctrl_c = now
         self.desk.note("Ctrl+C again quits" + (", Esc stops the turn" if self.desk.view.running else ""))
+
+    @on(ApprovalPanel.Decided)
+    async def _decided(self, event: ApprovalPanel.Decided) -> None:
+        await self.desk.submit(event.decision)
+
+    @on(ApprovalPanel.Full)
+    def _read_question(self, event: ApprovalPanel.Full) -> None:
+        self.show_screen(TextScreen("What is asked", question_lines(event.question), self.desk.palette))
+
+    @on(ApprovalPanel.Left)
+    def _left_question(self) -> None:
+        self.prompt.last_key_at = time.monotonic()
+        self.prompt.focus()
 
     @on(TranscriptView.Left)
     def _left_transcript(self, event: TranscriptView.Left) -> None:

@@ -22,8 +22,8 @@ class Prompt(TextArea):
         & .text-area--cursor-line { background: $background; }
     }
     Prompt.ascii { border: ascii $primary; &:focus { border: ascii $primary; } }
-    Prompt.bare { border: none; min-height: 1; &:focus { border: none; } }
     Prompt.mode-auto { border: round $error; &:focus { border: round $error; } border-title-color: $error; }
+    Prompt.bare { border: none; min-height: 1; &:focus { border: none; } }
     """
 
     class Sent(Message):
