@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tcoder.models import anthropic, openai_chat, openai_responses
 from tcoder.models.dialect import Answer, DialectCodec, History
-from tcoder.models.faults import ReasoningRefused
+from tcoder.models.faults import ReasoningRefusedError
 from tcoder.models.http import Door, Timeouts
 from tcoder.models.lean_httpx import httpx
 from tcoder.models.pricing import cost, price_served
@@ -91,7 +91,7 @@ class HttpModel:
                         began_call = began_call or part.__class__.__name__ == "CallDelta"
                         yield part
                 return
-            except ReasoningRefused as error:
+            except ReasoningRefusedError as error:
                 stripped = _without_reasoning(request)
                 if stripped is request:
                     raise self._scrubbed(error, 0) from None

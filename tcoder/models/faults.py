@@ -11,7 +11,8 @@ from tcoder.protocol.errors import ErrorKind, ModelError
 from tcoder.protocol.variant import ModelVariant
 
 _SPENT = re.compile(
-    r"insufficient_quota|credit_balance|spend_limit|usage_limit_exceeded|billing|insufficient[ _](?:balance|credits|funds)|"
+    r"insufficient_quota|credit_balance|spend_limit|usage_limit_exceeded|billing|"
+    r"insufficient[ _](?:balance|credits|funds)|"
     r"exceeded your current quota|payment required|out of credits",
     re.IGNORECASE,
 )
@@ -23,7 +24,8 @@ _CONTEXT = re.compile(
 )
 _FILTER = re.compile(r"content_filter|content_policy|content management policy|safety system|moderation", re.IGNORECASE)
 _NO_MODEL = re.compile(
-    r"model_not_found|unknown model|invalid model|no such model|model .{0,80}(?:not found|does not exist)|not a valid model",
+    r"model_not_found|unknown model|invalid model|no such model|not a valid model|"
+    r"model .{0,80}(?:not found|does not exist)",
     re.IGNORECASE | re.DOTALL,
 )
 _KEY = re.compile(
@@ -34,14 +36,14 @@ _RATE = re.compile(r"rate[ _]limit", re.IGNORECASE)
 _REASONING = re.compile(r"thinking|redacted|signature|reasoning|encrypted_content", re.IGNORECASE)
 
 
-class Unreachable(ModelError):
+class UnreachableError(ModelError):
     """Nothing answers at the address: worth one or two more tries, not a minute of them."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__("network", message, hint)
 
 
-class ReasoningRefused(ModelError):
+class ReasoningRefusedError(ModelError):
     """The provider refuses the reasoning that was sent back to it; the same request without may pass."""
 
 
@@ -102,7 +104,7 @@ def http_error(status: int, headers: dict[str, str], body: bytes, variant: Model
             "overloaded", f"{name} has a problem ({status}{quote})", "try again later", retry_after_s=wait
         )
     if status == 400 and _REASONING.search(seen):
-        return ReasoningRefused("bad_request", f"{name} refuses the request ({status}{quote})")
+        return ReasoningRefusedError("bad_request", f"{name} refuses the request ({status}{quote})")
     return ModelError("bad_request", f"{name} refuses the request ({status}{quote})", "check model, --api and --effort")
 
 
@@ -119,12 +121,12 @@ def stream_error(error: Any) -> ModelError:
         return ModelError("rate_limit", f"The provider stopped the answer: {text}")
     if _FILTER.search(seen):
         return ModelError("content_filter", f"The provider stopped the answer: {text}")
-    if _KEY.search(seen) or code in ("401", "403"):
+    if _KEY.search(seen) or {"401", "403"} & set(code.split()):
         return ModelError("auth", f"The provider does not accept the key: {text}")
     if _NO_MODEL.search(seen):
         return ModelError("unknown_model", f"The provider does not know the model: {text}")
-    if code in ("invalid_request_error", "400", "bad_request"):
-        kind = ReasoningRefused if _REASONING.search(seen) else ModelError
+    if {"invalid_request_error", "400", "bad_request"} & set(code.split()):
+        kind = ReasoningRefusedError if _REASONING.search(seen) else ModelError
         return kind("bad_request", f"The provider refuses the request: {text}")
     return ModelError("overloaded", f"The provider broke the answer off: {text}")
 
@@ -185,8 +187,8 @@ def _read_body(body: bytes) -> tuple[str, str]:
         given: Any = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _one_line(body[:2000].decode("utf-8", "replace")), ""
-    if isinstance(given, list) and given:
-        given = cast("list[Any]", given)[0]
+    if isinstance(given, list):  # Google wraps its errors in a list
+        given = next(iter(cast("list[Any]", given)), "")
     if isinstance(given, dict):
         outer = cast("dict[str, Any]", given)
         return _from_error(outer.get("error") or outer)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tcoder import __version__
 from tcoder.models.dialect import WireRequest
-from tcoder.models.faults import Unreachable, http_error, page_instead
+from tcoder.models.faults import UnreachableError, http_error, page_instead
 from tcoder.models.lean_httpx import httpx
 from tcoder.models.sse import SseParser
 from tcoder.models.transport import DirectTransport
@@ -199,11 +199,11 @@ def network_error(error: httpx.HTTPError, variant: ModelVariant) -> ModelError:
     match cause, error:
         case socket.gaierror(), _:
             host = where.partition("://")[2].partition("/")[0]
-            return Unreachable(f"The host {host} cannot be found", "check the base URL and the network")
-        case ssl.SSLCertVerificationError(), _:
+            return UnreachableError(f"The host {host} cannot be found", "check the base URL and the network")
+        case ssl.SSLCertVerificationError() as cause, _:
             return ModelError(
                 "bad_response",
-                f"The certificate of {where} is not trusted: {cast('ssl.SSLCertVerificationError', cause).verify_message}",
+                f"The certificate of {where} is not trusted: {cause.verify_message}",
                 "set SSL_CERT_FILE if a company's own authority signs it",
             )
         case ssl.SSLError(), _:
@@ -211,13 +211,13 @@ def network_error(error: httpx.HTTPError, variant: ModelVariant) -> ModelError:
                 "bad_response", f"{where} does not speak TLS as expected", "check http or https in the base URL"
             )
         case ConnectionRefusedError(), _:
-            return Unreachable(f"Nothing listens at {where}", "check the base URL, and whether the server runs")
+            return UnreachableError(f"Nothing listens at {where}", "check the base URL, and whether the server runs")
         case _, httpx.ConnectTimeout():
-            return Unreachable(f"{where} cannot be reached in time", "check the base URL and the network")
+            return UnreachableError(f"{where} cannot be reached in time", "check the base URL and the network")
         case _, httpx.ConnectError():
             refused = "Connect call failed" in str(error)  # asyncio joins the errors of several addresses in a text
             said = "Nothing listens at" if refused else "There is no way to"
-            return Unreachable(f"{said} {where}", "check the base URL and the network")
+            return UnreachableError(f"{said} {where}", "check the base URL and the network")
         case _, httpx.DecodingError():
             return ModelError("bad_response", f"{where} sent a compressed body that cannot be unpacked")
         case _, httpx.UnsupportedProtocol() | httpx.LocalProtocolError():
@@ -225,7 +225,7 @@ def network_error(error: httpx.HTTPError, variant: ModelVariant) -> ModelError:
                 "bad_request", f"{where} cannot be asked: {_plain(error)}", "check the base URL and the key"
             )
         case _, httpx.ProxyError():
-            return Unreachable(f"The proxy refuses to reach {where}: {_plain(error)}", "check HTTPS_PROXY")
+            return UnreachableError(f"The proxy refuses to reach {where}: {_plain(error)}", "check HTTPS_PROXY")
         case _:
             return ModelError("network", f"The connection to {where} broke: {_plain(error)}", "try again")
 

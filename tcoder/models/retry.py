@@ -1,6 +1,6 @@
 """Whether a failed call is tried again, and when. Pure."""
 
-from tcoder.models.faults import Unreachable
+from tcoder.models.faults import UnreachableError
 from tcoder.protocol.errors import ErrorKind, ModelError
 
 _TRIES: dict[ErrorKind, int] = {"rate_limit": 20, "overloaded": 8, "network": 5, "truncated": 3, "timeout": 1}
@@ -17,7 +17,7 @@ def wait_before_retry(
     if the budget allows it, and never shortened."""
     if not error.retryable:
         return None
-    tries = _TRIES_UNREACHABLE if isinstance(error, Unreachable) else _TRIES.get(error.failure, 0)
+    tries = _TRIES_UNREACHABLE if isinstance(error, UnreachableError) else _TRIES.get(error.failure, 0)
     if failures > tries:
         return None
     if error.retry_after_s is not None:

@@ -1,4 +1,4 @@
-"""JSON Schema, as far as tool parameters need it: does a value fit, and schemas for vendors that want a type everywhere."""
+"""JSON Schema, as far as tool parameters need it: does a value fit, and types where a vendor wants them."""
 
 import re
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def _resolve(ref: str, root: Schema) -> Any:
 
 
 def with_types(schema: Schema) -> Schema:
-    """`schema` with a `type` wherever one can be told from the other keywords; vendors exist that refuse one without."""
+    """`schema` with a `type` wherever one follows from the other keywords: some vendors refuse a schema without."""
     typed: Schema = {}
     for name, part in schema.items():
         if name in ("properties", "$defs") and isinstance(part, dict):
