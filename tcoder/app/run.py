@@ -1,4 +1,4 @@
-"""The three ways to run a session: headless, the Textual interface, line mode."""
+"""A task without an interface: the session, its signals, its exit code."""
 
 import asyncio
 import os
@@ -74,16 +74,3 @@ def _close_on_signals(session: Session) -> list[int]:
         loop.add_signal_handler(number, close, number)
     return ended_by
 
-
-async def interface(options: Options) -> int:
-    """The Textual interface: the first frame is on the screen before Textual is imported."""
-    from tcoder.app import interactive  # late: a headless run needs nothing of it
-
-    return await interactive.textual(options)
-
-
-async def plain(options: Options) -> int:
-    """Line mode."""
-    from tcoder.app import interactive  # late: a headless run needs nothing of it
-
-    return await interactive.line_mode(options)

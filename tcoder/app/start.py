@@ -1,10 +1,10 @@
 """From options to an exit code: chooses the front end or command, and turns every known error into one sentence."""
 
-import asyncio
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from importlib import import_module
+from pathlib import Path
 
 from tcoder.app.options import Options
 from tcoder.protocol.errors import (
@@ -23,7 +23,10 @@ from tcoder.protocol.outcome import ExitCode
 def start(options: Options) -> int:
     """Run what was asked. Returns the exit code of the contract."""
     try:
-        return asyncio.run(_choose(options))
+        begin = _choose(options)
+        import asyncio  # late: the first frame of the interface is drawn without it
+
+        return asyncio.run(begin())
     except TcoderError as error:
         return _tell(error, options)
     except KeyboardInterrupt:
@@ -33,16 +36,36 @@ def start(options: Options) -> int:
         return 128 + 13
 
 
-def _choose(options: Options) -> Coroutine[None, None, int]:
+def _choose(options: Options) -> Callable[[], Coroutine[None, None, int]]:
+    """What to run; for the interface, its first frame is drawn before anything else is imported."""
     if options.command:
-        return import_module(f"tcoder.app.commands.{options.command}").run(options)
-    from tcoder.app import run  # late: the smaller commands do not need what a run needs
-
+        command = import_module(f"tcoder.app.commands.{options.command}")
+        return lambda: command.run(options)
     if options.task is not None:
-        return run.headless(options)
-    if options.plain or not sys.stdout.isatty() or os.environ.get("TERM") in ("dumb", None, ""):
-        return run.plain(options)
-    return run.interface(options)
+        from tcoder.app import run  # late: the smaller commands do not need what a run needs
+
+        return lambda: run.headless(options)
+    if _wants_lines(options):
+        from tcoder.app import interactive  # late: a headless run needs nothing of it
+
+        return lambda: interactive.line_mode(options)
+    from tcoder.frontends.tui import prepaint  # late: only the interface has a first frame
+
+    colour = options.color != "never" and not os.environ.get("NO_COLOR")
+    first = prepaint.begin(Path(options.path).absolute().name, colour=colour)
+    try:
+        from tcoder.app import interactive  # late: behind the first frame
+    except BaseException:
+        if first is not None:
+            first.end()
+        raise
+    return lambda: interactive.textual(options, first)
+
+
+def _wants_lines(options: Options) -> bool:
+    environ = os.environ
+    dumb = environ.get("TERM", "") in ("", "dumb") or bool(environ.get("TCODER_PLAIN"))
+    return options.plain or dumb or not (sys.stdout.isatty() and sys.stdin.isatty())
 
 
 def exit_code(error: TcoderError) -> ExitCode:

@@ -27,3 +27,12 @@ def git_dir_of(root: Path) -> Path | None:
         return None
     pointed = (root / target.strip()).resolve()
     return pointed if (pointed / "HEAD").exists() else None
+
+
+def branch_of(root: Path) -> str:
+    """The branch that is checked out, a short commit id when none is, empty outside git."""
+    git_dir = git_dir_of(root)
+    if git_dir is None:
+        return ""
+    head = (git_dir / "HEAD").read_bytes()[:MAX_POINTER_BYTES].decode("utf-8", "replace").strip()
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:8]

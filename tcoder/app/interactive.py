@@ -1,0 +1,108 @@
+"""The two front ends for a person: Textual and line mode. They get sessions through `connect` and know nothing else."""
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tcoder import __version__
+from tcoder.app.build import Opened, Place, find_place, open_session
+from tcoder.app.options import Options
+from tcoder.app.variants import choose
+from tcoder.frontends.startup import Startup
+from tcoder.protocol.errors import NoModelError
+from tcoder.protocol.handles import SessionHandle
+from tcoder.protocol.queries import SessionChoice
+from tcoder.workspace.repository import branch_of
+
+if TYPE_CHECKING:
+    from tcoder.frontends.tui.prepaint import Prepaint
+
+
+@dataclass
+class Sessions:
+    """Opens sessions for a front end, the one before closed by the front end's own `Close`."""
+
+    options: Options
+    place: Place
+    opened: list[Opened] = field(default_factory=list[Opened])
+
+    async def __call__(self, choice: SessionChoice = SessionChoice()) -> SessionHandle:  # noqa: B008 - a frozen value
+        opened = await open_session(self._options_for(choice), self.place, interactive=True)
+        self.opened.append(opened)
+        return opened.session
+
+    def _options_for(self, choice: SessionChoice) -> Options:
+        match choice.kind:
+            case "startup":
+                return self.options
+            case "new":
+                return replace(self.options, resume=None, resume_last=False, session_id="", fork=False)
+            case "resume" | "fork":
+                return replace(self.options, resume=choice.id, session_id="", fork=choice.kind == "fork")
+
+    async def close(self) -> None:
+        for opened in self.opened:
+            await opened.close()
+
+
+async def textual(options: Options, first_frame: "Prepaint | None") -> int:
+    """The Textual interface, behind a first frame that is on the screen already."""
+    try:
+        place = find_place(options)
+        sessions = Sessions(options, place)
+        startup = _startup(options, place)
+        from tcoder.frontends.tui import launch  # late: Textual costs half a second
+    except BaseException:
+        if first_frame is not None:
+            first_frame.end()
+        raise
+    try:
+        return await launch.run(sessions, startup, first_frame)
+    finally:
+        await sessions.close()
+
+
+async def line_mode(options: Options) -> int:
+    """Line mode, for dumb terminals, screen readers and pipes."""
+    from tcoder.frontends import plain  # late: prompt_toolkit costs a third of a second
+
+    place = find_place(options)
+    sessions = Sessions(options, place)
+    try:
+        return await plain.run(sessions, _startup(options, place))
+    finally:
+        await sessions.close()
+
+
+def _startup(options: Options, place: Place) -> Startup:
+    ui = place.settings.ui
+    state = place.config.folders.state
+    colour = options.color == "always" or (options.color == "auto" and not os.environ.get("NO_COLOR"))
+    encoding = (sys.stdout.encoding or "").lower()
+    return Startup(
+        workspace=str(place.root),
+        version=__version__,
+        branch=branch_of(place.root),
+        sandbox=place.settings.sandbox,
+        theme=ui.theme,
+        mouse=ui.mouse,
+        reduced_motion=ui.reduced_motion or os.environ.get("TEXTUAL_ANIMATIONS") == "none",
+        ascii_glyphs=ui.ascii or "utf" not in encoding,
+        colour=colour,
+        keys=ui.keys,
+        log_file=str(state / "interface.log"),
+        history_file=str(place.sessions / "history"),
+        clip_file=str(state / "clip.txt"),
+        no_model=_why_no_model(place),
+    )
+
+
+def _why_no_model(place: Place) -> str:
+    try:
+        choose(place.settings, os.environ)
+    except NoModelError as error:
+        return str(error)
+    return ""
