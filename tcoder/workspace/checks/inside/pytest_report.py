@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import reprlib
-from typing import Any
+from typing import Any, Generator  # noqa: UP035 - old interpreters
 
 import pytest
 
@@ -101,16 +101,16 @@ def _safe(value: Any) -> str:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item: Any) -> Any:
+def pytest_runtest_protocol(item: Any) -> Generator[None, Any, None]:
     _running.append(item.nodeid)
     yield
     _running.pop()
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: Any, call: Any) -> Any:
-    outcome = yield
-    report = outcome.get_result()
+def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None]:
+    outcome: Any = yield
+    report: Any = outcome.get_result()
     facts: dict[str, Any] = {"path": _relative(getattr(item, "path", item.fspath))}
     if call.excinfo is not None and not report.skipped:
         facts["message"] = call.excinfo.exconly()[:MESSAGE]
@@ -152,7 +152,8 @@ class _Writer:
 
 
 def _summary(nodeid: str, reports: list[Any]) -> dict[str, Any]:
-    outcome, telling = "passed", reports[0]
+    outcome = "passed"
+    telling: Any = reports[0]
     for report in reports:
         expected = hasattr(report, "wasxfail")
         if report.failed:
@@ -165,8 +166,8 @@ def _summary(nodeid: str, reports: list[Any]) -> dict[str, Any]:
         elif expected and report.when == "call":
             outcome, telling = "xpassed", report
     facts = dict(getattr(telling, "tcoder", {}))
-    if outcome == "skipped" and isinstance(telling.longrepr, tuple):
-        facts["message"] = str(telling.longrepr[-1])[:300]
+    if outcome == "skipped":
+        facts["message"] = str(telling.longrepr)[-300:]
     elif telling.failed and "message" not in facts:
         facts["message"] = str(telling.longrepr)[-MESSAGE:]
     duration = sum(report.duration for report in reports)

@@ -1,0 +1,128 @@
+"""How a Python project is tested: the runner from its configuration and tests, the interpreter from its environment."""
+
+import os
+import re
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from msgspec import Struct
+
+from tcoder.protocol.checks import CheckCommand
+from tcoder.workspace.checks.evidence import Evidence, table
+
+VENVS = (".venv", "venv", "env", ".env")
+MANAGERS = (
+    ("uv.lock", "uv", "uv run"),
+    ("poetry.lock", "poetry", "poetry run"),
+    ("Pipfile.lock", "pipenv", "pipenv run"),
+)
+DEPENDENCY_FILES = (
+    "requirements.txt", "requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "test-requirements.txt",
+    "requirements-test.txt", "requirements/dev.txt", "requirements/test.txt", "setup.py", "setup.cfg", "tox.ini",
+    "noxfile.py", "pyproject.toml", "Pipfile",
+)  # fmt: skip
+_PYTEST_IMPORT = re.compile(r"^\s*(?:import pytest|from pytest)\b", re.M)
+_PYTEST_STYLE = re.compile(r"^(?:async )?def test_\w+\(", re.M)
+_UNITTEST_STYLE = re.compile(r"\bunittest\b|\(TestCase\)|\.TestCase\)")
+_PYTEST_NAMED = re.compile(r"\bpytest\b")
+
+
+class Interpreter(Struct, frozen=True):
+    """`prefix` begins a command (`.venv/bin/python`, `poetry run python`); `has_pytest` None = not known."""
+
+    prefix: str
+    why: str
+    has_pytest: bool | None
+
+
+def find(evidence: Evidence) -> list[CheckCommand]:
+    """Best first; empty when there are no Python tests."""
+    if evidence.has("manage.py") and "django" in evidence.text("manage.py").lower() and not _pytest_evidence(evidence):
+        python = interpreters(evidence)[0]
+        return [CheckCommand(f"{python.prefix} manage.py test", "django", why=f"manage.py; {python.why}")]
+    configured = _pytest_evidence(evidence)
+    texts = evidence.python_tests
+    if not configured and not texts:
+        return []
+    known = interpreters(evidence)
+    with_pytest = next((one for one in known if one.has_pytest is not False), None)
+    unittest_style = any(_UNITTEST_STYLE.search(text) for text in texts)
+    pytest_style = any(_PYTEST_STYLE.search(text) or _PYTEST_IMPORT.search(text) for text in texts)
+    wants_pytest = configured or ("test functions" if pytest_style else "")
+    found: list[CheckCommand] = []
+    if wants_pytest:
+        python = with_pytest or known[0]
+        found.append(CheckCommand(f"{python.prefix} -m pytest", "pytest", why=f"{wants_pytest}; {python.why}"))
+    if unittest_style and not configured:
+        command = f"{known[0].prefix} -m unittest discover{_discover_options(evidence)}"
+        plain = CheckCommand(command, "unittest", why=f"unittest test cases; {known[0].why}")
+        found.insert(1 if pytest_style else 0, plain)
+        if with_pytest and not pytest_style:
+            also = f"runs unittest test cases too; {with_pytest.why}"
+            found.append(CheckCommand(f"{with_pytest.prefix} -m pytest", "pytest", why=also))
+    return found
+
+
+def _pytest_evidence(evidence: Evidence) -> str:
+    """What says that the project uses pytest, empty when nothing does."""
+    if table(evidence.pyproject, "tool", "pytest"):
+        return "pyproject.toml configures pytest"
+    for name, section in (("pytest.ini", "["), ("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")):
+        if section in evidence.text(name):
+            return f"{name} configures pytest"
+    conftest = evidence.has("conftest.py", "tests/conftest.py", "test/conftest.py")
+    if conftest:
+        return conftest
+    for name in DEPENDENCY_FILES:
+        if _PYTEST_NAMED.search(evidence.text(name)):
+            return f"{name} names pytest"
+    return ""
+
+
+def _discover_options(evidence: Evidence) -> str:
+    """`discover` finds only packages below the top: a test folder without `__init__.py` must be named."""
+    for name in ("tests", "test"):
+        if (evidence.root / name).is_dir():
+            return f" -s {name}" + (" -t ." if (evidence.root / name / "__init__.py").exists() else "")
+    return ""
+
+
+def interpreters(evidence: Evidence) -> list[Interpreter]:
+    """The interpreters that the project may mean, best first; never empty."""
+    found = [
+        Interpreter(f"{name}/bin/python", f"{name} is its environment", _has_pytest(evidence.root / name))
+        for name in VENVS
+        if (evidence.root / name / "bin" / "python").exists()
+    ]
+    active = os.environ.get("VIRTUAL_ENV", "")
+    if active and (Path(active) / "bin" / "python").exists() and Path(active) != Path(sys.prefix):
+        found.append(Interpreter(f"{active}/bin/python", "the active environment", _has_pytest(Path(active))))
+    for lock, tool, prefix in MANAGERS:
+        if evidence.has(lock) and shutil.which(tool) and not found:
+            found.append(Interpreter(f"{prefix} python", lock, None))
+    if table(evidence.pyproject, "tool", "hatch", "envs") and shutil.which("hatch") and not found:
+        found.append(Interpreter("hatch run python", "hatch environments in pyproject.toml", None))
+    found.append(_from_path())
+    if sys.prefix != sys.base_prefix or found[-1].prefix != sys.executable:
+        own = find_spec("pytest") is not None
+        found.append(Interpreter(sys.executable, "no environment of its own was found, so tcoder's", own))
+    return found
+
+
+def _from_path() -> Interpreter:
+    for name in ("python3", "python"):
+        path = shutil.which(name)
+        if path:
+            return Interpreter(name, f"{name} on the PATH", _has_pytest(Path(path).resolve().parent.parent))
+    return Interpreter(sys.executable, "there is no Python on the PATH", find_spec("pytest") is not None)
+
+
+def _has_pytest(prefix: Path) -> bool:
+    patterns = (
+        "lib/python3*/site-packages/pytest",
+        "lib/python3*/dist-packages/pytest",
+        "lib/python3/dist-packages/pytest",
+    )
+    return any(next(prefix.glob(pattern), None) for pattern in patterns)
