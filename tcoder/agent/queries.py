@@ -132,7 +132,11 @@ def context_report(state: SessionState, frame: Frame, window: int) -> ContextRep
     results = [(_length(message), message) for message in state.messages if isinstance(message, ToolResults)]
     largest = max(results, key=lambda sized: sized[0], default=(0, None))[0]
     last = next(
-        (message.usage for message in reversed(state.messages) if isinstance(message, AssistantMessage) and message.usage),
+        (
+            message.usage
+            for message in reversed(state.messages)
+            if isinstance(message, AssistantMessage) and message.usage
+        ),
         None,
     )
     cached = last.cache_read / last.prompt if last and last.prompt else None

@@ -14,6 +14,7 @@ from tcoder.agent.environment import Environment
 from tcoder.agent.journal import Journal, Loaded, load, private_folder, project_folder
 from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import replay
+from tcoder.agent.stored import journals, summarise_all
 from tcoder.app import credentials, variants
 from tcoder.app.options import Options
 from tcoder.config import Config, Settings
@@ -90,7 +91,9 @@ def open_model(place: Place) -> Model:
         if variant.provider == "local":
             from tcoder.models.local import LocalModel  # late: only the embedded engine needs it
 
-            return LocalModel(threads=settings.local.threads, idle_s=settings.local.idle_s, context=settings.local.context)
+            return LocalModel(
+                threads=settings.local.threads, idle_s=settings.local.idle_s, context=settings.local.context
+            )
         if variant.provider == "scripted":
             from tcoder.models.scripted import open_script  # late: only demos and tests need it
 
@@ -160,14 +163,9 @@ def new_session_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
-def stored_sessions(place: Place) -> list[Path]:
-    """Journals of this repository, newest first."""
-    return sorted(place.sessions.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
-
-
 def find_session(place: Place, session_id: str) -> Path:
     """The journal of a stored session, by id or its beginning; empty = the last one. Raises `UsageError`."""
-    stored = stored_sessions(place)
+    stored = journals(place.sessions)
     matching = [path for path in stored if path.stem.startswith(session_id)]
     if not matching:
         what = f"no session {session_id!r}" if session_id else "no stored session"
@@ -206,7 +204,9 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     shell, contained = open_shell(place, private)
     strategy: Strategy = standard.strategy if settings.strategy == "auto" else settings.strategy
     approval: Approval = settings.approval or ("ask" if interactive else "auto")
-    plugins = loader.load([plugin_folder(), place.config.folders.config / "plugins"], frozenset(settings.plugins.disabled))
+    plugins = loader.load(
+        [plugin_folder(), place.config.folders.config / "plugins"], frozenset(settings.plugins.disabled)
+    )
     tests = find_checks(place, options)
     tools = registry.shipped(tool for plugin in plugins.plugins for tool in plugin.tools)
     if options.allowed_tools:
@@ -225,6 +225,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         runner=shell,
         ledger=ledger,
         tools=tools,
+        stored_sessions=lambda: summarise_all(place.sessions)[0],
         rules=_rules(settings),
         budget=budget_of(settings),
         checks=tests,
@@ -286,7 +287,8 @@ def _next_seq(loaded: Loaded | None) -> int:
 
 def _rules(settings: Settings) -> tuple[Rule, ...]:
     return tuple(
-        Rule(rule.decision, rule.tool, rule.match, rule.matches, rule.misses, source="settings") for rule in settings.rules
+        Rule(rule.decision, rule.tool, rule.match, rule.matches, rule.misses, source="settings")
+        for rule in settings.rules
     )
 
 

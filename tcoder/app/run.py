@@ -73,4 +73,3 @@ def _close_on_signals(session: Session) -> list[int]:
     for number in SIGNALS:
         loop.add_signal_handler(number, close, number)
     return ended_by
-

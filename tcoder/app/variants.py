@@ -9,7 +9,11 @@ from tcoder.models import catalogue
 from tcoder.protocol.errors import NoModelError
 from tcoder.protocol.variant import ModelVariant, VariantName
 
-URL_VARIABLES = {"openai-chat": "OPENAI_BASE_URL", "openai-responses": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+URL_VARIABLES = {
+    "openai-chat": "OPENAI_BASE_URL",
+    "openai-responses": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+}
 NO_MODEL = NoModelError(
     "no model is configured",
     "choose one with --model provider/model, or run `tcoder models pull local/qwen2.5-coder-1.5b` for one that needs no key",
@@ -57,7 +61,11 @@ def _resolve(
         name=name,
         effort=wanted.effort or settings.effort,
     )
-    if not base_url and (own := environ.get(URL_VARIABLES[variant.dialect])) and variant.provider in ("openai", "anthropic"):
+    if (
+        not base_url
+        and (own := environ.get(URL_VARIABLES[variant.dialect]))
+        and variant.provider in ("openai", "anthropic")
+    ):
         variant = replace(variant, base_url=own.rstrip("/"))
     return replace(
         variant,

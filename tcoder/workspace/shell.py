@@ -296,7 +296,7 @@ def _spawn(argv: list[str], environment: dict[str, str], control: int, filter_fd
 
     inherited = [control] if filter_fd is None else [control, filter_fd]
 
-    class Spawn(pexpect.spawn[bytes]):
+    class Spawn(pexpect.spawn):  # pyright: ignore[reportMissingTypeArgument] generic in its stubs only
         def _spawnpty(self, args: list[str], **options: Any) -> Any:
             return super()._spawnpty(args, pass_fds=inherited, **options)  # pyright: ignore
 

@@ -2,29 +2,15 @@
 
 import shutil
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-
-from msgspec import Struct
 
 from tcoder.agent.export import markdown
 from tcoder.agent.journal import Journal, load
-from tcoder.agent.state import SessionState, replay
-from tcoder.app.build import Place, find_place, find_session, stored_sessions
+from tcoder.agent.stored import summarise_all
+from tcoder.app.build import Place, find_place, find_session
 from tcoder.app.options import Options
 from tcoder.protocol.codec import encode
-from tcoder.protocol.errors import JournalError, UsageError
-from tcoder.protocol.messages import TextPart, UserMessage
-
-
-class Summary(Struct, frozen=True):
-    """One stored session. `updated` is ISO 8601 UTC."""
-
-    id: str
-    title: str
-    updated: str
-    turns: int
-    bytes: int
+from tcoder.protocol.errors import UsageError
 
 
 async def run(options: Options) -> int:
@@ -45,27 +31,10 @@ async def run(options: Options) -> int:
     return 0
 
 
-def summarise(path: Path) -> Summary:
-    """What a list shows of a journal. Raises `JournalError` for one that cannot be read."""
-    state = replay(recorded.event for recorded in load(path).events)
-    updated = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    return Summary(path.stem, title_of(state), updated.replace("+00:00", "Z"), state.turn, path.stat().st_size)
-
-
-def title_of(state: SessionState) -> str:
-    """The first line a person wrote."""
-    first = next((message for message in state.messages if isinstance(message, UserMessage)), None)
-    text = "".join(part.text for part in first.parts if isinstance(part, TextPart)) if first else ""
-    return text.strip().split("\n")[0][:80]
-
-
 def _list(options: Options, place: Place) -> None:
-    summaries: list[Summary] = []
-    for path in stored_sessions(place)[: options.limit if options.limit != 10 else None]:
-        try:
-            summaries.append(summarise(path))
-        except JournalError as error:
-            sys.stderr.write(f"tcoder: {error}\n")
+    summaries, problems = summarise_all(place.sessions)
+    for problem in problems:
+        sys.stderr.write(f"tcoder: {problem}\n")
     if options.json:
         sys.stdout.write(encode({"sessions": summaries}).decode() + "\n")
         return
