@@ -15,6 +15,9 @@ from textual.drivers.linux_driver import LinuxDriver
 if TYPE_CHECKING:
     from textual.app import App
 
+ESCAPE_S = 0.025
+PENDING_S = 1.0
+"""How long an unfinished sequence may wait; also the only wake-up while nothing is typed."""
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _OLD_KEYS = re.compile(r"\x1b\[27;(\d+);(\d+)~")
 _ALT_SIGN = re.compile(r"\x1b([!-/:-@`{-~\r])")
@@ -37,6 +40,7 @@ class TerminalDriver(LinuxDriver):
         self, app: "App[Any]", *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]  Textual leaves App's type open
+        self._wake = os.pipe()
         if self.terminal is not None:
             self._file = self.terminal
 
@@ -58,32 +62,58 @@ class TerminalDriver(LinuxDriver):
         self._mouse = mode != "off"
         self._enable_mouse_support()
 
+    def disable_input(self) -> None:
+        os.write(self._wake[1], b"x")
+        super().disable_input()
+
+    def close(self) -> None:
+        super().close()
+        for end in self._wake:
+            os.close(end)
+
     def run_input_thread(self) -> None:
-        """Read, take pastes out, and hand the rest to the parser until the driver stops."""
+        """Read, take pastes out, and hand the rest to the parser until the driver stops; no wake-ups while nothing
+        comes. An Esc that nothing follows within `ESCAPE_S` is the key."""
         selector = selectors.DefaultSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
+        selector.register(self._wake[0], selectors.EVENT_READ)
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         reader = PasteReader()
+        held = ""
         while not self.ready.wait(0.1):
             if self.exit_event.is_set():
                 return
         try:
             while not self.exit_event.is_set():
-                if selector.select(0.1):
-                    data = os.read(self.fileno, 65536)
-                    if not data:
-                        break
-                    for text, pasted in reader.feed(decode(data)):
-                        if pasted:
-                            self.process_message(events.Paste(text))
-                            continue
-                        for event in parser.feed(normal_keys(text)):
-                            self.process_message(event)
-                for event in parser.tick():
-                    self.process_message(event)
+                came = {key.fd for key, _ in selector.select(ESCAPE_S if held else PENDING_S)}
+                if self._wake[0] in came:
+                    os.read(self._wake[0], 16)
+                    continue
+                if self.fileno not in came:
+                    if held:
+                        held = ""
+                        self.process_message(events.Key("escape", "\x1b"))
+                    for event in parser.tick():
+                        self.process_message(event)
+                    continue
+                data = os.read(self.fileno, 65536)
+                if not data:
+                    break
+                text, held = held + decode(data), ""
+                if text.endswith("\x1b"):
+                    text, held = text[:-1], "\x1b"
+                self._deliver(reader.feed(text), parser)
         finally:
             selector.close()
+
+    def _deliver(self, parts: list[tuple[str, bool]], parser: XTermParser) -> None:
+        for text, pasted in parts:
+            if pasted:
+                self.process_message(events.Paste(text))
+                continue
+            for event in parser.feed(normal_keys(text)):
+                self.process_message(event)
 
 
 def normal_keys(text: str) -> str:

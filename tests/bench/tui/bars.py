@@ -53,7 +53,7 @@ def idle() -> list[Row]:
     times = echo_times(terminal, 100, 0.12)
     terminal.read_for(2.0)
     cpu, size, began = terminal.cpu_s(), len(terminal.output), time.perf_counter()
-    terminal.read_for(20.0)
+    terminal.read_for(10.0)
     seconds = time.perf_counter() - began
     rows = [
         ("key echo, idle, p50 / p95", f"{percentile(times, 0.5):.1f} / {percentile(times, 0.95):.1f} ms", "12 / 30 ms"),

@@ -1,5 +1,6 @@
 """A terminal for measuring: a program in a pty, with a clock on every byte it writes and on what it costs."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -140,10 +141,8 @@ class Terminal:
         if not self.ended:
             os.kill(self.pid, signal.SIGTERM)
             self.read_for(2.0)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         _, status = os.waitpid(self.pid, 0)
         os.close(self.fd)
         return os.waitstatus_to_exitcode(status)

@@ -31,6 +31,7 @@ from tcoder.frontends.tui.widgets.dock import Dock
 from tcoder.frontends.tui.widgets.prompt import Prompt
 from tcoder.frontends.tui.widgets.slider import Slider
 from tcoder.frontends.tui.widgets.transcript import TranscriptView
+from tcoder.frontends.view import View
 from tcoder.protocol.messages import ImagePart
 from tcoder.protocol.ops import Interrupt, RunShell, SetVariant, Submit
 from tcoder.protocol.queries import CompletePaths, PathMatches, SessionChoice
@@ -91,6 +92,7 @@ class MainScreen(Screen[None]):
         self._turn_began = 0.0
         self._last_ctrl_c = self._last_escape = 0.0
         self._completing = self._asked = 0
+        self._drawn: View | None = None
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -128,10 +130,12 @@ class MainScreen(Screen[None]):
             self._turn_began = 0.0
             if self._ticker is not None:
                 self._ticker.pause()
-        self._draw_bars()
+        if view is not self._drawn:
+            self._draw_bars()
 
     def _draw_bars(self) -> None:
         view, startup = self.desk.view, self.desk.startup
+        self._drawn = view
         elapsed = time.monotonic() - self._turn_began if self._turn_began else 0.0
         self.header.show(view, startup.title, startup.branch)
         self._draw_question()

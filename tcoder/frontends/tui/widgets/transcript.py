@@ -200,12 +200,12 @@ class TranscriptView(Widget, can_focus=True):
         if y >= len(self._shown):
             return Strip.blank(self.size.width, self.rich_style)
         strip, extra = self._shown[y]
-        left = Segment("▌" if "c" in extra else " ", self.rich_style + self._palette.style("accent"))
-        bar = "┃" if "t" in extra else " "
-        right = Segment(bar, self.rich_style + self._palette.style("dim"))
+        base = self.rich_style
+        left = Segment("▌", base + self._palette.style("accent")) if "c" in extra else Segment(" ", base)
+        right = Segment("┃", base + self._palette.style("dim")) if "t" in extra else Segment(" ", base)
         if "s" in extra:
             strip = self._highlighted(strip, y)
-        line = Strip([left, *strip, right], self.size.width)
+        line = Strip([left, *strip, right], self.size.width).simplify()
         return self._with_pill(line, extra) if "p" in extra else line
 
     def on_resize(self) -> None:
