@@ -226,7 +226,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         ledger=ledger,
         tools=tools,
         stored_sessions=lambda: summarise_all(place.sessions)[0],
-        rules=_rules(settings),
+        rules=rules_of(settings),
         budget=budget_of(settings),
         checks=tests,
         checks_timeout_s=settings.checks.timeout_s,
@@ -285,7 +285,7 @@ def _next_seq(loaded: Loaded | None) -> int:
     return loaded.events[-1].seq + 1 if loaded and loaded.events else 1
 
 
-def _rules(settings: Settings) -> tuple[Rule, ...]:
+def rules_of(settings: Settings) -> tuple[Rule, ...]:
     return tuple(
         Rule(rule.decision, rule.tool, rule.match, rule.matches, rule.misses, source="settings")
         for rule in settings.rules

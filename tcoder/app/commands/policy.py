@@ -1,0 +1,36 @@
+"""`tcoder policy check -- COMMAND`: what the permission policy says of a command, and why."""
+
+import sys
+
+from tcoder.app.build import find_place, rules_of
+from tcoder.app.options import Options
+from tcoder.protocol.codec import encode
+from tcoder.protocol.errors import UsageError
+from tcoder.protocol.outcome import ExitCode
+from tcoder.tools import policy
+
+
+async def run(options: Options) -> int:
+    """Exit code 0 = allowed, 4 = asked or denied."""
+    what, *words = options.arguments or ("",)
+    if what != "check" or not words:
+        raise UsageError("tcoder policy check needs a command", "tcoder policy check -- pytest -q")
+    place = find_place(options)
+    settings = place.settings
+    facts = policy.PolicyFacts(
+        sandboxed=settings.sandbox == "on",
+        network=settings.network == "on",
+        trusted=place.trusted,
+        root=str(place.root),
+    )
+    call = policy.PolicyCall("shell", "shell", command=" ".join(words))
+    verdict = policy.judge(call, settings.approval or "ask", rules_of(settings), facts)
+    if options.json:
+        sys.stdout.write(encode(verdict).decode() + "\n")
+    else:
+        sys.stdout.write(f"{verdict.decision}: {verdict.reason}\n")
+        if verdict.rule:
+            sys.stdout.write(f"  rule: {verdict.rule}\n")
+        for part in verdict.parts:
+            sys.stdout.write(f"  {part.decision:6} {policy.visible(part.text)}  ({part.reason})\n")
+    return 0 if verdict.decision == "allow" else int(ExitCode.DENIED)

@@ -1,0 +1,42 @@
+"""`tcoder timeline`: patches and checkpoints of the last session, or of `-r ID`."""
+
+import sys
+
+from tcoder.agent.journal import load
+from tcoder.agent.queries import timeline
+from tcoder.agent.state import replay
+from tcoder.app.build import find_place, find_session
+from tcoder.app.options import Options
+from tcoder.protocol.codec import encode
+
+
+async def run(options: Options) -> int:
+    path = find_session(find_place(options), options.resume or "")
+    state = replay(recorded.event for recorded in load(path).events)
+    entries = timeline(state).entries
+    if options.json:
+        rows = [
+            {
+                "id": entry.id,
+                "time": entry.time,
+                "kind": entry.kind,
+                "cause": entry.cause,
+                "turn": entry.turn,
+                "attempt": entry.attempt,
+                "files": entry.files,
+                "insertions": entry.insertions,
+                "deletions": entry.deletions,
+                "checks": entry.checks,
+                "undone": entry.undone,
+            }
+            for entry in entries
+        ]
+        sys.stdout.write(encode(rows).decode() + "\n")
+        return 0
+    for entry in entries:
+        mark = "◆" if entry.kind == "checkpoint" else " "
+        size = f"+{entry.insertions} −{entry.deletions}" if entry.kind == "patch" else ""
+        undone = " (undone)" if entry.undone else ""
+        files = ", ".join(entry.files[:4]) + (" …" if len(entry.files) > 4 else "")
+        sys.stdout.write(f"{mark} {entry.id:5} {entry.time[11:19]}  {entry.cause[:60]}{undone}  {files}  {size}\n")
+    return 0
