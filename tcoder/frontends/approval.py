@@ -58,9 +58,10 @@ def options(question: Question, *, rule: str, number: int, count: int, ready: bo
     rows: list[list[Span]] = [[Span(f"({number}/{count}) ", "warn")] if count > 1 else []]
     for key, text in shown:
         used = sum(len(span.text) for span in rows[-1])
-        if used and used + len(key) + len(text) + 1 > width:
+        if used and used + len(key) + len(text) + 4 > width:
             rows.append([])
-        rows[-1] += [Span(key, "warn" if ready else "dim"), Span(f" {text}   ", "text" if ready else "dim")]
+        gap = "   " if rows[-1] and rows[-1][-1].text[-1:] != " " else ""
+        rows[-1] += [Span(gap + key, "warn" if ready else "dim"), Span(f" {text}", "text" if ready else "dim")]
     return tuple(map(tuple, rows))
 
 

@@ -26,7 +26,7 @@ def main() -> int:
 
     connect = open_story(options.story, options.pause)
     if options.plain:
-        from tcoder.frontends.plain.runner import run as run_plain
+        from tcoder.frontends.plain import run as run_plain
 
         return asyncio.run(run_plain(connect, startup))
     from tcoder.frontends.tui.launch import run

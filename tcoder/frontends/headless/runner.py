@@ -4,10 +4,10 @@ import os
 from typing import Literal, TextIO
 
 from tcoder.frontends import present
-from tcoder.frontends.headless.progress import Narrator
 from tcoder.frontends.headless.result import Collector
 from tcoder.frontends.headless.streams import Stream, wants_colour
 from tcoder.frontends.lines import Line, ansi
+from tcoder.frontends.narrator import Narrator
 from tcoder.frontends.sanitise import clean, escape_json
 from tcoder.protocol.codec import encode, encode_delta, encode_line
 from tcoder.protocol.errors import UsageError

@@ -1,18 +1,14 @@
 """Actions on the prompt, and copying."""
 
-import base64
-import mimetypes
 import re
-from pathlib import Path
 
 from tcoder.frontends import blocks
+from tcoder.frontends.attach import read_image
 from tcoder.frontends.sanitise import clean
 from tcoder.frontends.transcript import ModelSaid
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.frontends.tui.screens.pick import pick
-from tcoder.protocol.messages import ImagePart
 
-LARGEST_IMAGE = 5_000_000
 _FENCED = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
 
 
@@ -43,21 +39,10 @@ async def history(screen: MainScreen, rest: str) -> None:
 
 async def image(screen: MainScreen, rest: str) -> None:
     """Attach an image to the next message."""
-    path = Path(rest).expanduser()
-    kind = mimetypes.guess_type(path.name)[0] or ""
-    if not rest or not kind.startswith("image/"):
-        screen.desk.note("/image needs the path of a PNG, JPEG, GIF or WebP file", "warning")
-        return
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        screen.desk.note(f"cannot read {path}: {error.strerror}", "warning")
-        return
-    if len(data) > LARGEST_IMAGE:
-        screen.desk.note(f"{path.name} has {len(data)} bytes; at most {LARGEST_IMAGE} are sent", "warning")
-        return
-    screen.images.append(ImagePart(kind, base64.b64encode(data).decode()))
-    screen.desk.note(f"{path.name} goes along with the next message")
+    part, problem = read_image(rest)
+    if part is not None:
+        screen.images.append(part)
+    screen.desk.note(problem or "the image goes along with the next message", "warning" if problem else "info")
 
 
 async def copy(screen: MainScreen, rest: str) -> None:

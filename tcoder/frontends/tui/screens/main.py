@@ -18,10 +18,11 @@ from tcoder.frontends import commands
 from tcoder.frontends.actions import BY_ID
 from tcoder.frontends.bars import MODES
 from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
+from tcoder.frontends.glyphs import ascii_only
+from tcoder.frontends.history import History
 from tcoder.frontends.present import question_lines
 from tcoder.frontends.tui import clipboard, outside
 from tcoder.frontends.tui.desk import Desk
-from tcoder.frontends.tui.history import History
 from tcoder.frontends.tui.palette import Palette
 from tcoder.frontends.tui.screens.text import TextScreen
 from tcoder.frontends.tui.widgets.approval import ApprovalPanel
@@ -143,10 +144,8 @@ class MainScreen(Screen[None]):
         self.dock.show(view)
         self.slider.show(view)
         self.status.show(view, elapsed_s=elapsed, tick=self._tick, motion=self.motion)
-        mode = MODES[view.approval]
-        self.prompt.border_title = (
-            f"{'steer' if view.running else 'ask'} · {mode}" if mode != "ask" else "steer" if view.running else "ask"
-        )
+        mode, what = MODES[view.approval], "steer" if view.running else "ask"
+        self.prompt.border_title = self._border(what if mode == "ask" else f"{what} · {mode}")
         self.prompt.set_class(view.approval == "auto", "mode-auto")
         self.prompt.border_subtitle = self._hint()
 
@@ -154,8 +153,11 @@ class MainScreen(Screen[None]):
         if self.size.height < 16 or self.size.width < 60:
             return ""
         if self.desk.view.running:
-            return "Enter steers · Alt+Enter queues · Esc stops"
-        return "Enter send · Ctrl+J newline · @ file · / command · F1 keys"
+            return self._border("Enter steers · Alt+Enter queues · Esc stops")
+        return self._border("Enter send · Ctrl+J newline · @ file · / command · F1 keys")
+
+    def _border(self, text: str) -> str:
+        return ascii_only(text) if self.desk.startup.ascii_glyphs else text
 
     def _draw_question(self) -> None:
         questions = self.desk.view.questions

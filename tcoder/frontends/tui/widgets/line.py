@@ -7,8 +7,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.lines import Line, plain
-from tcoder.frontends.tui.glyphs import ascii_only
 from tcoder.frontends.tui.palette import PALETTES, Palette
 from tcoder.frontends.tui.wrapping import fit
 

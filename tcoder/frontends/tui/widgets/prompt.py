@@ -23,7 +23,7 @@ class Prompt(TextArea):
     }
     Prompt.ascii { border: ascii $primary; &:focus { border: ascii $primary; } }
     Prompt.mode-auto { border: round $error; &:focus { border: round $error; } border-title-color: $error; }
-    Prompt.bare { border: none; min-height: 1; &:focus { border: none; } }
+    Prompt.bare, Prompt.bare:focus { border: none; border-left: outer $primary; min-height: 1; }
     """
 
     class Sent(Message):

@@ -33,10 +33,12 @@ VERB_WIDTH = 9
 
 
 class Narrator:
-    """Says what happens, in order. `verbosity`: 0 = one line a step, 1 = also the model's words and tools' output."""
+    """Says what happens, in order. `verbosity`: 0 = one line a step, 1 = also the model's words and tools' output.
+    `brackets` writes `[edit] file` instead of columns."""
 
-    def __init__(self, verbosity: int = 0) -> None:
+    def __init__(self, verbosity: int = 0, *, brackets: bool = False) -> None:
         self._verbosity = verbosity
+        self._brackets = brackets
         self._titles: dict[str, str] = {}
         self._shown_patches: set[str] = set()
         self._testing = False
@@ -57,7 +59,7 @@ class Narrator:
             case ModelFailed():
                 return (
                     line(
-                        (f"{'model':{VERB_WIDTH}}", "bad"),
+                        (self._label("model"), "bad"),
                         clean_line(event.message),
                         (f" {clean_line(event.hint)}", "dim"),
                     ),
@@ -85,7 +87,7 @@ class Narrator:
                 return (self._step("compact", cut, ""),)
             case Notice():
                 role: Role = "dim" if event.level == "info" else "warn" if event.level == "warning" else "bad"
-                return (line((f"{clean_line(event.topic, 20):{VERB_WIDTH}}", role), clean_line(event.text, 1000)),)
+                return (line((self._label(clean_line(event.topic, 20)), role), clean_line(event.text, 1000)),)
             case _:
                 return ()
 
@@ -102,8 +104,11 @@ class Narrator:
             case _:
                 return ()
 
+    def _label(self, verb: str) -> str:
+        return f"[{verb}] " if self._brackets and verb else f"{verb:{VERB_WIDTH}}"
+
     def _step(self, verb: str, what: str, note: str, role: Role = "accent") -> Line:
-        return line((f"{verb:{VERB_WIDTH}}", role), what, (f"  {note}" if note else "", "dim"))
+        return line((self._label(verb), role), what, (f"  {note}" if note else "", "dim"))
 
     def _progressed(self, progress: Progress) -> tuple[Line, ...]:
         """A line when the text changes or another tenth is done."""
@@ -143,7 +148,7 @@ class Narrator:
             for block in result.display:
                 if isinstance(block, DiffBlock):
                     sums = present.changed(block.insertions, block.deletions)
-                    return (line((f"{present.verb(event.name):{VERB_WIDTH}}", "accent"), title, "  ", *sums),)
+                    return (line((self._label(present.verb(event.name)), "accent"), title, "  ", *sums),)
             return (
                 self._step(
                     "" if event.name == "shell" else present.verb(event.name),
@@ -155,9 +160,7 @@ class Narrator:
         first = clean_line(result.content, 160)
         shown = "" if event.name == "shell" else title + "  "
         return (
-            line(
-                (f"{present.verb(event.name):{VERB_WIDTH}}", "bad"), shown, (word, "bad"), (f"  {first}  {took}", "dim")
-            ),
+            line((self._label(present.verb(event.name)), "bad"), shown, (word, "bad"), (f"  {first}  {took}", "dim")),
         )
 
     def _patched(self, event: PatchApplied) -> tuple[Line, ...]:
@@ -165,14 +168,14 @@ class Narrator:
         if patch.cause.kind in ("edit", "user") and patch.cause.call_id:
             return ()  # the tool's own line says it
         sums = present.changed(patch.insertions, patch.deletions)
-        return (line((f"{patch.cause.kind:{VERB_WIDTH}}", "accent"), present.patch_files(patch), "  ", *sums),)
+        return (line((self._label(patch.cause.kind), "accent"), present.patch_files(patch), "  ", *sums),)
 
     def _checked(self, event: ChecksRan) -> tuple[Line, ...]:
         report = event.report
         role: Role = "ok" if report.ok else "bad"
         phase = {"baseline": "before", "attempt": "after", "final": "final"}[event.phase]
         head = line(
-            (f"{'test':{VERB_WIDTH}}", "accent"), clean_line(report.command, 200), (f"  {phase}: ", "dim"),
+            (self._label('test'), "accent"), clean_line(report.command, 200), (f"  {phase}: ", "dim"),
             (present.counts(report), role), (f"  {duration(report.duration_s)}", "dim"),
         )  # fmt: skip
         shown = report.failing[: 10 if self._verbosity else 3]

@@ -1,0 +1,261 @@
+"""What each action does in line mode: ops, and reports as text."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from tcoder.frontends import explain, export
+from tcoder.frontends.actions import ACTIONS, EFFORTS, MODES
+from tcoder.frontends.attach import read_image
+from tcoder.frontends.blocks import source
+from tcoder.frontends.docks import dock
+from tcoder.frontends.lines import plain as plain_line
+from tcoder.frontends.plain.runner import Deed, LineMode
+from tcoder.frontends.present import diff_lines
+from tcoder.frontends.sanitise import clean
+from tcoder.frontends.transcript import ModelSaid
+from tcoder.protocol.ops import (
+    Compact,
+    Interrupt,
+    MakeCheckpoint,
+    Op,
+    Redo,
+    RunChecks,
+    SetApproval,
+    SetEffort,
+    SetModel,
+    SetVariant,
+    Submit,
+    TakeBack,
+    Undo,
+)  # fmt: skip
+from tcoder.protocol.queries import (
+    ChangePreview,
+    ContextReport,
+    ExplainVariant,
+    ListModels,
+    ListRules,
+    ListSessions,
+    ListTools,
+    ModelList,
+    PreviewChange,
+    Query,
+    ReadContext,
+    ReadStatus,
+    ReadTimeline,
+    Reply,
+    RuleList,
+    SessionChoice,
+    SessionList,
+    StatusReport,
+    Timeline,
+    ToolList,
+    Unavailable,
+    VariantReport,
+)  # fmt: skip
+
+T = TypeVar("T")
+
+
+def _op(make: Callable[[str], Op]) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:
+        await mode.submit(make(rest))
+
+    return deed
+
+
+def _turn(make: Callable[[str], Op]) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:
+        if await mode.submit(make(rest)) and mode.view.running:
+            await mode.until_quiet()
+
+    return deed
+
+
+async def _ask(mode: LineMode, query: Query, kind: type[T]) -> T | None:
+    if mode.session is None:
+        return None
+    reply: Reply = await mode.session.query(query)
+    if isinstance(reply, kind):
+        return reply
+    if isinstance(reply, Unavailable):
+        mode.say(clean(reply.reason))
+    return None
+
+
+def _report(query: Query, kind: type[T], text: Callable[[T], str]) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:  # noqa: ARG001  a report takes no argument
+        found = await _ask(mode, query, kind)
+        if found is not None:
+            mode.say(text(found))
+
+    return deed
+
+
+def _variant(name: str) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:
+        op = SetVariant("fast" if name == "fast" else "standard", sticky=not rest)
+        if await mode.submit(op) and rest:
+            await mode.do(rest)
+
+    return deed
+
+
+async def test(mode: LineMode, rest: str) -> None:
+    await mode.alone(RunChecks(rest))
+
+
+async def shell(mode: LineMode, rest: str) -> None:
+    await mode.shell(rest, share=True)
+
+
+async def auto(mode: LineMode, rest: str) -> None:
+    off = rest == "off" or (not rest and mode.view.auto)
+    await mode.submit(SetVariant(mode.view.stop if off else None))
+
+
+async def model(mode: LineMode, rest: str) -> None:
+    if rest:
+        await mode.submit(SetModel(rest))
+    elif (found := await _ask(mode, ListModels(), ModelList)) is not None:
+        mode.say(explain.columns([(of.id, of.note) for of in found.models]))
+
+
+async def effort(mode: LineMode, rest: str) -> None:
+    if rest in EFFORTS:
+        await mode.submit(SetEffort(rest))  # pyright: ignore[reportArgumentType]  one of Effort
+    else:
+        mode.say("/effort takes one of " + ", ".join(EFFORTS))
+
+
+async def approval(mode: LineMode, rest: str) -> None:
+    if rest in MODES:
+        await mode.submit(SetApproval(rest))  # pyright: ignore[reportArgumentType]  one of Approval
+    else:
+        mode.say(f"the mode is {mode.view.approval}; /mode takes one of " + ", ".join(MODES))
+
+
+async def review(mode: LineMode, _: str) -> None:
+    found = await _ask(mode, PreviewChange(), ChangePreview)
+    if found is not None:
+        mode.show(diff_lines(found.diff) if found.diff.strip() else ())
+        if not found.diff.strip():
+            mode.say("nothing changed")
+
+
+async def timeline(mode: LineMode, _: str) -> None:
+    found = await _ask(mode, ReadTimeline(), Timeline)
+    if found is not None:
+        rows = [
+            (of.id, of.time[11:16], of.kind, of.cause, f"+{of.insertions} -{of.deletions}", of.checks)
+            for of in found.entries
+        ]
+        mode.say(explain.columns(rows) or "no checkpoint yet")
+
+
+def _section(name: str) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:  # noqa: ARG001  takes no argument
+        mode.say("\n".join(plain_line(line) for line in dock(mode.view, 40, only=name, rows=200)[1:]))
+
+    return deed
+
+
+async def resume(mode: LineMode, rest: str) -> None:
+    if rest:
+        await _switch(mode, SessionChoice("resume", rest))
+    elif (found := await _ask(mode, ListSessions(), SessionList)) is not None:
+        mode.say(explain.columns([(of.id, of.updated[:16], of.title) for of in found.sessions]) or "no stored session")
+
+
+async def new(mode: LineMode, _: str) -> None:
+    await _switch(mode, SessionChoice("new"))
+
+
+async def fork(mode: LineMode, rest: str) -> None:
+    await _switch(mode, SessionChoice("fork", mode.view.session_id, rest))
+
+
+async def _switch(mode: LineMode, choice: SessionChoice) -> None:
+    await mode.close()
+    await mode.open(choice)
+
+
+async def write(mode: LineMode, rest: str) -> None:
+    path = Path(rest).expanduser() if rest else Path(mode.startup.workspace) / f"tcoder-{mode.view.session_id}.md"
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(export.markdown(mode.transcript.blocks))
+    except OSError as error:
+        mode.say(f"cannot write {clean(str(path))}: {error.strerror}")
+        return
+    mode.say(f"written to {clean(str(path))}")
+
+
+async def leave(mode: LineMode, _: str) -> None:
+    mode.leaving = True
+
+
+async def copy(mode: LineMode, rest: str) -> None:
+    """Line mode has no clipboard of its own: the answer is printed, to be taken with the terminal's selection."""
+    said = [source(of) for of in mode.transcript.blocks if isinstance(of, ModelSaid) and of.text.strip()]
+    nth = int(rest) if rest.isdecimal() and int(rest) > 0 else 1
+    mode.say(said[-nth] if len(said) >= nth else "there is nothing to copy")
+
+
+async def image(mode: LineMode, rest: str) -> None:
+    part, problem = read_image(rest)
+    if part is not None:
+        mode.images.append(part)
+    mode.say(problem or "the image goes along with the next message")
+
+
+async def spending(mode: LineMode, _: str) -> None:
+    mode.say(explain.spending(mode.view))
+
+
+async def status(mode: LineMode, _: str) -> None:
+    reply = await mode.session.query(ReadStatus()) if mode.session is not None else None
+    mode.say(explain.status(reply) if isinstance(reply, StatusReport) else explain.session(mode.view))
+
+
+async def help_(mode: LineMode, _: str) -> None:
+    mode.say(explain.help_text([action for action in ACTIONS if action.id in DEEDS], None))
+
+
+DEEDS: dict[str, Deed] = {
+    "turn.interrupt": _op(lambda _: Interrupt()),
+    "turn.take_back": _op(lambda _: TakeBack()),
+    "turn.steer": _turn(lambda rest: Submit(rest, steer=True)),
+    "turn.queue": _turn(lambda rest: Submit(rest)),
+    "turn.test": test,
+    "turn.shell": shell,
+    "turn.compact": _op(lambda rest: Compact(rest)),
+    "variant.fast": _variant("fast"),
+    "variant.standard": _variant("standard"),
+    "variant.auto": auto,
+    "variant.explain": _report(ExplainVariant(), VariantReport, explain.variant),
+    "model.choose": model,
+    "model.effort": effort,
+    "mode.set": approval,
+    "permissions.show": _report(ListRules(), RuleList, explain.rules),
+    "tools.show": _report(ListTools(), ToolList, explain.tools),
+    "review.open": review,
+    "review.commit": review,
+    "timeline.open": timeline,
+    "checkpoint.make": _op(lambda rest: MakeCheckpoint(rest)),
+    "patch.undo": _op(lambda rest: Undo(rest)),
+    "patch.redo": _op(lambda rest: Redo(rest)),
+    "attempts.open": _section("attempts"),
+    "plan.open": _section("plan"),
+    "context.show": _report(ReadContext(), ContextReport, explain.context),
+    "cost.show": spending,
+    "status.show": status,
+    "session.new": new,
+    "session.resume": resume,
+    "session.fork": fork,
+    "session.export": write,
+    "session.quit": leave,
+    "copy.selection": copy,
+    "prompt.image": image,
+    "help.show": help_,
+}

@@ -1,0 +1,291 @@
+"""The loop of line mode: read a line, do it, print what happens until the turn is over."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+
+from tcoder.frontends import commands, present
+from tcoder.frontends.approval import ANSWERS
+from tcoder.frontends.blocks import source
+from tcoder.frontends.commands import Do, Nothing, Say, Shell, Unknown
+from tcoder.frontends.figures import duration
+from tcoder.frontends.glyphs import ascii_only
+from tcoder.frontends.headless.streams import Stream, wants_colour
+from tcoder.frontends.history import History
+from tcoder.frontends.lines import Line, ansi
+from tcoder.frontends.narrator import Narrator
+from tcoder.frontends.plain.reading import Reader, SlashCompleter
+from tcoder.frontends.sanitise import clean
+from tcoder.frontends.startup import Startup
+from tcoder.frontends.transcript import ToolCard, Transcript
+from tcoder.frontends.view import View, fold
+from tcoder.protocol.errors import TcoderError
+from tcoder.protocol.events import (
+    ChecksRan,
+    Delta,
+    ModelAnswered,
+    PatchApplied,
+    PermissionAsked,
+    Recorded,
+    ToolFinished,
+    TurnFinished,
+    VariantChanged,
+)
+from tcoder.protocol.handles import Connect, SessionHandle
+from tcoder.protocol.messages import ImagePart
+from tcoder.protocol.ops import Close, Decide, Interrupt, Op, RunShell, Submit
+from tcoder.protocol.permissions import Question
+from tcoder.protocol.queries import ListUserCommands, SessionChoice, UserCommandList
+from tcoder.protocol.request import TextDelta
+
+STILL_WORKING_S = 10.0
+
+
+class LineMode:
+    """State of the loop. `transcript` and `view` are what the session has come to."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        startup: Startup,
+        reader: Reader,
+        history: History,
+        completer: SlashCompleter,
+        deeds: "Mapping[str, Deed]",
+    ) -> None:
+        self._deeds = deeds
+        self.startup = startup
+        self.connect = connect
+        self.reader = reader
+        self.history = history
+        self.completer = completer
+        self.view = View(workspace=startup.workspace)
+        self.transcript = Transcript()
+        self.images: list[ImagePart] = []
+        self.session: SessionHandle | None = None
+        self.leaving = False
+        self._out = Stream(sys.stdout)
+        self._colour = startup.colour and wants_colour(self._out, "auto", dict(os.environ))
+        self._narrator = Narrator(brackets=True)
+        self._line = ""
+        self._streamed = ""
+        self._quiet = asyncio.Event()
+        self._did = asyncio.Event()
+        self._questions: asyncio.Queue[Question] = asyncio.Queue()
+        self._follower: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+
+    # -- printing
+
+    def say(self, text: str) -> None:
+        """Print text of tcoder's own or text that was made harmless."""
+        self._out.write((ascii_only(text) if self.startup.ascii_glyphs else text) + "\n")
+
+    def show(self, lines: tuple[Line, ...]) -> None:
+        for line in lines:
+            self.say(ansi(line, colour=self._colour))
+
+    def _item(self, item: Recorded | Delta) -> None:
+        self.view = fold(self.view, item)
+        self.transcript.feed([item])
+        if isinstance(item, TextDelta):
+            self._stream(item.text)
+            return
+        if not isinstance(item, Recorded):
+            self.show(self._narrator.delta(item))
+            return
+        event = item.event
+        if isinstance(event, ModelAnswered) and not event.aside and event.message.text.startswith(self._streamed):
+            self._stream(event.message.text[len(self._streamed) :])
+        self._end_stream()
+        match event:
+            case ModelAnswered():
+                pass
+            case VariantChanged():
+                how = f"auto: {clean(event.reason)}" if event.auto else clean(event.reason)
+                self.say(f"[variant: {'std' if event.name == 'standard' else 'fast'} ({how})]")
+            case PermissionAsked():
+                self._questions.put_nowait(event.question)
+            case PatchApplied():
+                self.show(self._narrator.event(event))
+                self.show(present.diff_lines(event.diff))
+            case TurnFinished():
+                self.show((present.outcome_line(event.outcome), present.usage_line(event.outcome)))
+            case _:
+                self.show(self._narrator.event(event))
+        if isinstance(event, ToolFinished | ChecksRan):
+            self._did.set()
+        if self.view.running:
+            self._quiet.clear()
+        else:
+            self._quiet.set()
+
+    def _stream(self, text: str) -> None:
+        """Whole lines as they are complete, so that no line is ever changed."""
+        self._streamed += text
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            self.say(clean(line))
+
+    def _end_stream(self) -> None:
+        if self._line:
+            self.say(clean(self._line))
+            self._line = ""
+        self._streamed = ""
+
+    # -- the loop
+
+    async def run(self) -> int:
+        await self.open(SessionChoice())
+        if self.session is None:
+            return 1
+        self.say("tcoder, line mode. /help lists the commands, /quit leaves, Ctrl+C stops a turn.")
+        if self.startup.no_model:
+            self.say(clean(self.startup.no_model))
+        if self.startup.task:
+            await self.do(self.startup.task)
+        while not self.leaving:
+            try:
+                text = await self.reader.line("> ")
+            except KeyboardInterrupt:
+                self.say("/quit leaves")
+                continue
+            if text is None:
+                break
+            self.history.add(text)
+            await self.do(text)
+        await self.close()
+        return 0
+
+    async def open(self, choice: SessionChoice) -> None:
+        """Open a session and print what it has been so far."""
+        try:
+            self.session = await self.connect(choice)
+        except TcoderError as error:
+            self.say(clean(str(error)))
+            return
+        self.view, self.transcript = View(workspace=self.startup.workspace), Transcript()
+        self._ended.clear()
+        self._follower = asyncio.create_task(self._follow(self.session), name="follow the session")
+        reply = await self.session.query(ListUserCommands())
+        self.completer.user = reply.commands if isinstance(reply, UserCommandList) else ()
+
+    async def close(self) -> None:
+        if self.session is not None and not self._ended.is_set():
+            await self.submit(Close("quit"))
+            await self._ended.wait()
+        if self._follower is not None:
+            await self._follower
+
+    async def _follow(self, session: SessionHandle) -> None:
+        try:
+            with session.subscribe() as subscription:
+                async for item in subscription:
+                    self._item(item)
+        finally:
+            self._end_stream()
+            self._ended.set()
+            self._quiet.set()
+            self._did.set()
+
+    async def do(self, text: str) -> None:
+        """Do what a line asks for and wait until it is done."""
+        match commands.meaning(text, self.completer.user):
+            case Say(said):
+                if await self.submit(Submit(said, tuple(self.images))):
+                    self.images.clear()
+                    await self.until_quiet()
+            case Do(action, rest):
+                deed = self._deeds.get(action)
+                if deed is None:
+                    self.say("that needs a screen; start tcoder without --plain")
+                else:
+                    await deed(self, rest)
+            case Shell(command, share):
+                await self.shell(command, share=share)
+            case Unknown(name, nearest):
+                meant = " or ".join(f"/{near}" for near in nearest)
+                self.say(f"no command /{clean(name)}" + (f"; did you mean {meant}?" if meant else "; /help lists them"))
+            case Nothing():
+                return
+
+    async def shell(self, command: str, *, share: bool) -> None:
+        """Run a command of the person's and print what it said."""
+        if await self.alone(RunShell(command, share)):
+            card = next((of for of in reversed(self.transcript.blocks) if isinstance(of, ToolCard)), None)
+            if card is not None:
+                self.say(source(card).rstrip("\n"))
+
+    async def alone(self, op: Op) -> bool:
+        """Submit something that is no turn and wait until it is done; False when it was refused."""
+        self._did.clear()
+        if not await self.submit(op):
+            return False
+        await self._until(self._did)
+        return True
+
+    async def submit(self, op: Op) -> bool:
+        if self.session is None:
+            return False
+        try:
+            await self.session.submit(op)
+        except TcoderError as error:
+            self.say(clean(str(error)))
+            return False
+        return True
+
+    async def until_quiet(self) -> None:
+        """Wait for the end of the turn."""
+        self._quiet.clear()
+        await self._until(self._quiet)
+
+    async def _until(self, event: asyncio.Event) -> None:
+        """Wait for `event` or the session's end, answering questions and saying now and then that it goes on."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while not event.is_set() and not self._ended.is_set():
+            asked = asyncio.create_task(self._questions.get())
+            quiet = asyncio.create_task(event.wait())
+            done, _ = await asyncio.wait((asked, quiet), timeout=STILL_WORKING_S, return_when=asyncio.FIRST_COMPLETED)
+            quiet.cancel()
+            if asked in done:
+                await self._decide(asked.result())
+                continue
+            asked.cancel()
+            if not done:
+                self.say(f"working, {duration(loop.time() - began)}")
+
+    async def _decide(self, question: Question) -> None:
+        """A numbered question; nothing but a number answers it, and nothing typed before counts."""
+        self.show(present.question_lines(question))
+        always = clean(question.always)
+        self.say(
+            "1 once"
+            + (f"   2 always `{always}`, this session   3 always, this project" if always else "")
+            + "   4 no, tell it why"
+        )
+        while True:
+            try:
+                text = await self.reader.line("1-4> ", answer=True)
+            except KeyboardInterrupt:
+                await self.submit(Interrupt())
+                return
+            if text is None:
+                await self.submit(Decide(question.id, "deny", note="nobody can be asked"))
+                return
+            key, _, note = text.strip().partition(" ")
+            if key in ANSWERS and (key == "1" or always):
+                await self.submit(Decide(question.id, ANSWERS[key]))
+                return
+            if key == "4":
+                await self.submit(Decide(question.id, "deny", note=note.strip()))
+                return
+
+    def on_interrupt(self) -> None:
+        """Ctrl+C while a turn runs stops it."""
+        if self.session is not None and self.view.running:
+            asyncio.get_running_loop().create_task(self.submit(Interrupt()))
+
+
+Deed = Callable[[LineMode, str], Awaitable[None]]
