@@ -10,7 +10,7 @@ CauseKind = Literal["edit", "shell", "user", "undo", "redo", "rollback", "reject
 
 
 class Replace(Struct, frozen=True, tag="replace"):
-    """Exact search and replace; the match must be unique unless `everywhere`."""
+    """Exact search and replace; the match must be unique unless `everywhere`. An empty `old` makes a new file."""
 
     path: str
     old: str
@@ -19,8 +19,11 @@ class Replace(Struct, frozen=True, tag="replace"):
 
 
 class WriteFile(Struct, frozen=True, tag="write"):
+    """The whole content of a file; `executable` None = as it was."""
+
     path: str
     content: str
+    executable: bool | None = None
 
 
 class InsertLines(Struct, frozen=True, tag="insert"):
@@ -32,21 +35,27 @@ class InsertLines(Struct, frozen=True, tag="insert"):
 
 
 class UpdateFile(Struct, frozen=True, tag="update"):
-    """Hunks of a patch; each is context/removed/added lines. `new_path` moves the file."""
+    """Hunks of a patch; each is context/removed/added lines. `new_path` moves the file, `executable` sets or clears
+    the mode bits (None = as they were)."""
 
     path: str
     hunks: tuple["PatchHunk", ...]
     new_path: str = ""
+    executable: bool | None = None
 
 
 class PatchHunk(Struct, frozen=True):
-    """`lines` begin with ' ', '-' or '+'. `line` is the 1-based hint of the old side, 0 = none; `anchor` is an `@@`
-    context line; `at_end` pins the hunk to the end of the file."""
+    """`lines` begin with ' ', '-' or '+'. `line` is the 1-based hint of the old side (of a hunk without old lines: the
+    line before which it goes), 0 = none; `anchor` holds `@@` context lines, one a line, that come
+    before it in this order; `at_end` pins the hunk to the end of the file. `old_unended` and `new_unended` say that
+    the last line of that side has no line ending."""
 
     lines: tuple[str, ...]
     line: int = 0
     anchor: str = ""
     at_end: bool = False
+    old_unended: bool = False
+    new_unended: bool = False
 
 
 class DeleteFile(Struct, frozen=True, tag="delete"):
@@ -81,7 +90,8 @@ class FileChange(Struct, frozen=True):
 
 
 class Patch(Struct, frozen=True):
-    """A named change of the tree. `before` and `after` are git tree ids in the ledger's store; `time` is ISO 8601 UTC."""
+    """A named change of the tree. `before` and `after` are git tree ids in the ledger's store; `time` is ISO 8601
+    UTC."""
 
     id: str
     time: str

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ _PUNCTUATION = str.maketrans(
         "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"',
         "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-",
         "\u00a0": " ", "\u2002": " ", "\u2003": " ", "\u2009": " ", "\u202f": " ", "\u3000": " ",
+        "\u2007": " ", "\u2008": " ", "\u200a": " ", "\u205f": " ", "\u200b": "", "\ufeff": "", "\u00ad": "",
         "\u2026": "...",
     }
 )  # fmt: skip
@@ -56,7 +58,14 @@ def find(lines: Sequence[str], wanted: Sequence[str]) -> list[Span]:
             return spans
     if spans := _shifted(lines, wanted):
         return spans
-    return _places(lines, wanted, "unicode", lambda line: line.translate(_PUNCTUATION).rstrip())
+    return _places(lines, wanted, "unicode", _plain)
+
+
+def _plain(line: str) -> str:
+    """A line with typographic punctuation and spaces as a keyboard writes them, composed, without invisible marks."""
+    if line.isascii():
+        return line.rstrip()
+    return unicodedata.normalize("NFC", line).translate(_PUNCTUATION).rstrip()
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str], name: MatchPass, normal: Callable[[str], str]) -> list[Span]:
