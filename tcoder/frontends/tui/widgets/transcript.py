@@ -56,6 +56,7 @@ class TranscriptView(Widget, can_focus=True):
         super().__init__(id="transcript")
         self._blocks = blocks
         self._palette = palette
+        self._ascii = ascii_glyphs
         self._layout = Layout(palette, ascii_glyphs=ascii_glyphs)
         self._folds: dict[int, Fold] = {}
         self._guesses: list[int] = []
@@ -201,8 +202,9 @@ class TranscriptView(Widget, can_focus=True):
             return Strip.blank(self.size.width, self.rich_style)
         strip, extra = self._shown[y]
         base = self.rich_style
-        left = Segment("▌", base + self._palette.style("accent")) if "c" in extra else Segment(" ", base)
-        right = Segment("┃", base + self._palette.style("dim")) if "t" in extra else Segment(" ", base)
+        mark, bar = ("|", "|") if self._ascii else ("▌", "┃")
+        left = Segment(mark, base + self._palette.style("accent")) if "c" in extra else Segment(" ", base)
+        right = Segment(bar, base + self._palette.style("dim")) if "t" in extra else Segment(" ", base)
         if "s" in extra:
             strip = self._highlighted(strip, y)
         line = Strip([left, *strip, right], self.size.width).simplify()
@@ -297,7 +299,7 @@ class TranscriptView(Widget, can_focus=True):
         )
 
     def _with_pill(self, line: Strip, extra: str) -> Strip:
-        text = f" ↓ {plural(int(extra.rsplit('p', 1)[1]), 'new line')} (End) "
+        text = f" {'v' if self._ascii else '↓'} {plural(int(extra.rsplit('p', 1)[1]), 'new line')} (End) "
         at = self.size.width - len(text) - 1
         if at < 10:
             return line
