@@ -172,6 +172,8 @@ class Session:
 
     async def submit(self, op: Op) -> None:
         if self._closing:
+            if isinstance(op, Close):
+                return
             raise UsageError("the session is closed")
         match op:
             case Submit():

@@ -295,9 +295,12 @@ class Turn:
             raise TcoderError("it is not known how this project is tested", "set it with --test-cmd")
         self.check_budget()
         self.emit(Progress(f"running {command.command}"))
+        began = time.monotonic()
         report = await checks.run(
             command, self.env.runner, select=select, timeout_s=self._checks_timeout_s(), root=self.env.root
         )
+        if self._running is None:
+            self.tools_s += time.monotonic() - began
         if phase == "attempt" and not select and self.state.baseline is None and not self.changed:
             phase = "baseline"
         self.record(ChecksRan(phase, report))

@@ -72,7 +72,7 @@ def find_place(options: Options) -> Place:
 
 
 def _is_trusted(root: Path, state: Path, *, now: bool) -> bool:
-    if not now and not (root / ".tcoder").exists():
+    if not now and not (root / ".tcoder" / "config.toml").exists():
         return False
     from tcoder.plugins.trust import TrustStore  # late: most repositories have nothing to trust
 

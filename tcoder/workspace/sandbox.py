@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from tcoder.protocol.errors import SandboxError
 from tcoder.workspace import seccomp
+from tcoder.workspace.repository import is_empty_folder
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 PROTECTED = (".git", ".tcoder")
@@ -165,7 +166,7 @@ class Sandbox:
             if not target.exists() or not inside:
                 return []  # it leads to what is read-only anyway
             path = target
-        if path.exists():
+        if path.exists() and not is_empty_folder(path):
             return ["--ro-bind", str(path), str(path)]
         self._made.append(path)
         return ["--perms", "0555", "--tmpfs", str(path), "--remount-ro", str(path)]
