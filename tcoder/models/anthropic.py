@@ -273,8 +273,10 @@ class AnthropicFold:
             given["signature"] = str(given.get("signature") or "") + delta.signature
 
     def _end(self, index: int) -> None:
-        block, given = self._blocks.get(index, (None, {}))
-        if block is not None and block.kind == "reasoning":
+        if index not in self._blocks:
+            return
+        block, given = self._blocks[index]
+        if block.kind == "reasoning":
             if given.get("type") == "thinking":
                 given["thinking"] = "".join(block.pieces)
             if given.get("signature") or given.get("data"):

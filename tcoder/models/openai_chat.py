@@ -2,7 +2,7 @@
 
 Quirks that it knows (see the catalogue): `max_completion_tokens`, `no_stream_usage`, `echo_reasoning`,
 `reasoning_object`, `reasoning_effort`, `short_call_ids`, `typed_schemas`, `filled_content`, `cache_key`,
-`no_temperature`.
+`no_temperature`, `no_seed`.
 """
 
 import re
@@ -54,7 +54,7 @@ def to_wire(request: ModelRequest, history: History | None = None) -> WireReques
         head["max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"] = limit
     if request.temperature is not None and "no_temperature" not in quirks:
         head["temperature"] = request.temperature
-    if request.seed is not None:
+    if request.seed is not None and "no_seed" not in quirks:
         head["seed"] = request.seed
     if request.stop:
         head["stop"] = request.stop

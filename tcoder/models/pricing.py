@@ -14,6 +14,8 @@ def cost(usage: Usage, price: Price | None) -> Decimal | None:
     as uncached ones, so that an estimate errs upwards."""
     if price is None:
         return None
+    if price.long is not None and usage.prompt > price.long_from:
+        price = price.long
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     total = (

@@ -12,13 +12,16 @@ Strategy = Literal["agent", "guided"]
 
 
 class Price(Struct, frozen=True):
-    """US dollars per million tokens, as listed on `dated` (ISO date)."""
+    """US dollars per million tokens, as listed on `dated` (ISO date). A request whose prompt is longer than `long_from`
+    tokens costs `long` instead, all of it."""
 
     input: Decimal
     output: Decimal
     cache_read: Decimal | None = None
     cache_write: Decimal | None = None
     dated: str = ""
+    long_from: int = 0
+    long: "Price | None" = None
 
 
 class ModelVariant(Struct, frozen=True):
