@@ -30,6 +30,25 @@ class TestResult(Struct, frozen=True):
     path: str = ""
 
 
+class SeenCall(Struct, frozen=True):
+    """One call of a function while a test ran, with its arguments and result as text, cut short. `line` is where the
+    function begins, decorators included; a result of `raises X` says that X left the function."""
+
+    path: str
+    line: int
+    function: str
+    arguments: str
+    result: str
+
+
+class TestTrace(Struct, frozen=True):
+    """What one test ran: lines by path, 1-based; the first calls of each function, in the order in which they began."""
+
+    id: str
+    lines: dict[str, tuple[int, ...]]
+    calls: tuple[SeenCall, ...] = ()
+
+
 class CheckCommand(Struct, frozen=True):
     """How something is checked. `runner` names the parser (`pytest`, `unittest`, `jest`, …), `why` the evidence."""
 

@@ -185,6 +185,21 @@ async def test_pytest_below_another_command_still_tells(tmp_path: Path) -> None:
     assert len(report.failing) == 3
 
 
+@pytest.mark.parametrize("how", ["PYTHONPATH=. {}", 'export PYTHONPATH="lib:."; {}'])
+async def test_a_command_with_its_own_path_still_tells(tmp_path: Path, how: str) -> None:
+    report = await run(project(tmp_path, PYTEST_TESTS), CheckCommand(how.format(PYTEST.command), "pytest"))
+    assert len(report.failing) == 3
+    assert report.failing[1].frames
+
+
+async def test_where_the_plugin_gets_lost_the_summary_is_read(tmp_path: Path) -> None:
+    project(tmp_path, PYTEST_TESTS)
+    (tmp_path / "run.sh").write_text(f"PYTHONPATH=. exec {PYTHON} -m pytest -q\n")
+    report = await run(tmp_path, CheckCommand("sh run.sh", "pytest"))
+    assert [test.id.partition("::")[2] for test in report.failing] == ["test_add[1-2-3]", "test_parse", "test_fixture"]
+    assert (report.problem, report.passed) == ("", 1)
+
+
 @pytest.mark.parametrize(("command", "problem"), [("true", ""), ("nowhere-to-be-found", "could not be run")])
 async def test_any_command_is_judged_by_its_exit_code(tmp_path: Path, command: str, problem: str) -> None:
     report = await run(tmp_path, CheckCommand(command, "generic"))

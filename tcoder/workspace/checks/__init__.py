@@ -2,5 +2,6 @@
 
 from tcoder.workspace.checks.finding import find
 from tcoder.workspace.checks.running import run
+from tcoder.workspace.checks.spectrum import trace
 
-__all__ = ["find", "run"]
+__all__ = ["find", "run", "trace"]

@@ -54,15 +54,27 @@ def find(evidence: Evidence) -> list[CheckCommand]:
     found: list[CheckCommand] = []
     if wants_pytest:
         python = with_pytest or known[0]
-        found.append(CheckCommand(f"{python.prefix} -m pytest", "pytest", why=f"{wants_pytest}; {python.why}"))
+        command = f"{_source_path(evidence, python)}{python.prefix} -m pytest"
+        found.append(CheckCommand(command, "pytest", why=f"{wants_pytest}; {python.why}"))
     if unittest_style and not configured:
-        command = f"{known[0].prefix} -m unittest discover{_discover_options(evidence)}"
+        command = (
+            f"{_source_path(evidence, known[0])}{known[0].prefix} -m unittest discover{_discover_options(evidence)}"
+        )
         plain = CheckCommand(command, "unittest", why=f"unittest test cases; {known[0].why}")
         found.insert(1 if pytest_style else 0, plain)
         if with_pytest and not pytest_style:
             also = f"runs unittest test cases too; {with_pytest.why}"
-            found.append(CheckCommand(f"{with_pytest.prefix} -m pytest", "pytest", why=also))
+            command = f"{_source_path(evidence, with_pytest)}{with_pytest.prefix} -m pytest"
+            found.append(CheckCommand(command, "pytest", why=also))
     return found
+
+
+def _source_path(evidence: Evidence, python: Interpreter) -> str:
+    """A package below `src` can be imported from an environment of the project's own, where it is installed; any other
+    interpreter must be told."""
+    if python.why.endswith("is its environment") or python.has_pytest is None:
+        return ""
+    return "PYTHONPATH=src " if next((evidence.root / "src").glob("*/__init__.py"), None) else ""
 
 
 def _pytest_evidence(evidence: Evidence) -> str:

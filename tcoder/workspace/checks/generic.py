@@ -8,7 +8,7 @@ from tcoder.workspace.checks.runner import Invocation, Parsed, Runner, RunnerOut
 def invoke(command: CheckCommand, select: tuple[str, ...]) -> Invocation:
     """The command with pytest's plugin offered to whatever it starts. A selection reaches only pytest."""
     told = python.invoke_pytest(command, select)
-    return Invocation(command.command, told.environment, told.files, told.reports)
+    return Invocation(told.command, told.environment, told.files, told.reports)
 
 
 def parse(output: RunnerOutput) -> Parsed:

@@ -26,6 +26,7 @@ STATUS = {
     NOTHING_COLLECTED: "no tests were found",
 }
 _UNITTEST = re.compile(r"-m\s+unittest\b")
+_OWN_PATH = re.compile(r"\bPYTHONPATH=(?=\S)")
 _SUMMARY = re.compile(r"^(FAILED|ERROR) (\S.*?)(?: - (.*))?$", re.M)
 _COUNTS = re.compile(r"(\d+) (passed|failed|error|skipped|xfailed|xpassed)s?\b")
 _NAMED = re.compile(r"^(FAIL|ERROR): (\S+) \(([\w.<>]+)\)", re.M)
@@ -40,7 +41,7 @@ def inside(name: str) -> str:
     return resources.files("tcoder.workspace.checks.inside").joinpath(name).read_text(encoding="utf-8")
 
 
-def pytest_environment(plugins: tuple[str, ...] = ("pytest_report",)) -> dict[str, str]:
+def pytest_environment(plugins: tuple[str, ...] = ("tcoder_pytest_report",)) -> dict[str, str]:
     """Makes every pytest below the command load the plugins and keep its cache and coverage data out of the tree."""
     options = " ".join(f"-p {plugin}" for plugin in plugins)
     return {
@@ -53,18 +54,32 @@ def pytest_environment(plugins: tuple[str, ...] = ("pytest_report",)) -> dict[st
 
 
 def invoke_pytest(command: CheckCommand, select: tuple[str, ...]) -> Invocation:
-    files = {"pytest_report.py": inside("pytest_report.py")}
+    files = {"tcoder_pytest_report.py": inside("tcoder_pytest_report.py")}
     if select:
         files["select.txt"] = "\n".join(select)
-    return Invocation(command.command, pytest_environment(), files, ("report.jsonl",))
+    return Invocation(with_path(command.command), pytest_environment(), files, ("report.jsonl",))
+
+
+def with_path(command: str) -> str:
+    """A command that sets `PYTHONPATH` itself must still find the plugin."""
+    return _OWN_PATH.sub('PYTHONPATH="$TCODER_CHECKS":', command)
 
 
 def invoke_unittest(command: CheckCommand, select: tuple[str, ...]) -> Invocation:
-    files = {"unittest_report.py": inside("unittest_report.py")}
+    files = {"tcoder_unittest_report.py": inside("tcoder_unittest_report.py")}
     if select:
         files["select.txt"] = "\n".join(select)
-    told = _UNITTEST.sub('"$TCODER_CHECKS/unittest_report.py"', command.command, count=1)
+    told = _UNITTEST.sub('"$TCODER_CHECKS/tcoder_unittest_report.py"', command.command, count=1)
     return Invocation(told, {"PYTHONDONTWRITEBYTECODE": "1"}, files, ("report.jsonl",))
+
+
+def traced(invocation: Invocation) -> Invocation:
+    """The same run with the tracer beside it."""
+    files = {**invocation.files, "tcoder_trace.py": inside("tcoder_trace.py")}
+    environment = dict(invocation.environment)
+    if "PYTEST_ADDOPTS" in environment:
+        environment["PYTEST_ADDOPTS"] = f"-p tcoder_trace {environment['PYTEST_ADDOPTS']}"
+    return Invocation(invocation.command, environment, files, (*invocation.reports, "trace.jsonl"))
 
 
 def parse_pytest(output: RunnerOutput) -> Parsed:

@@ -26,6 +26,7 @@ TAIL = 8_000
 MAX_REPORT = 64_000_000
 MAX_PRINTED = 70_000_000
 GRACE_S = 6.0
+PLUGIN_LOST = re.compile(r"Error importing plugin .tcoder_pytest_report")
 TIMED_OUT, KILLED = 124, 137
 
 
@@ -40,12 +41,13 @@ async def run(
     """Run a check in the workspace and read what it said. `select` names files, folders or test ids; empty = all.
     What goes wrong is in the report's `problem`, never raised, but for errors of `runner` itself."""
     kind = runners.of(command.runner)
-    word = secrets.token_hex(12)
-    script = shell_script(kind.invoke(command, select), word, root, timeout_s)
+    invocation = kind.invoke(command, select)
     began = time.monotonic()
-    result = await runner.run(script, timeout_s=timeout_s + GRACE_S, cwd=command.cwd)
+    result, reports, text, ended = await execute(invocation, command, runner, timeout_s, root)
+    if not reports and PLUGIN_LOST.search(text):
+        plain_run = Invocation(command.command)
+        result, reports, text, ended = await execute(plain_run, command, runner, timeout_s, root)
     duration = time.monotonic() - began
-    reports, text, ended = unpack(_everything(result), word)
     exit_code = ended if ended is not None else result.exit_code
     late = exit_code == TIMED_OUT or (exit_code == KILLED and duration >= timeout_s)
     timed_out = result.timed_out or late
@@ -65,6 +67,16 @@ async def run(
         output=_tail(text),
         partial=bool(select),
     )
+
+
+async def execute(
+    invocation: Invocation, command: CheckCommand, runner: CommandRunner, timeout_s: float, root: Path
+) -> tuple[CommandResult, Mapping[str, bytes], str, int | None]:
+    """Run an invocation: the command's result, the report files, what was printed, the exit code of the check."""
+    word = secrets.token_hex(12)
+    script = shell_script(invocation, word, root, timeout_s)
+    result = await runner.run(script, timeout_s=timeout_s + GRACE_S, cwd=command.cwd)
+    return (result, *unpack(_everything(result), word))
 
 
 def _with_sources(tests: tuple[TestResult, ...], root: Path) -> tuple[TestResult, ...]:

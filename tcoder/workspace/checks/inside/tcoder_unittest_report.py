@@ -126,13 +126,38 @@ def _filter(suite: Any, wanted: list[str]) -> Any:
     return kept
 
 
+class Traced(unittest.TestSuite):
+    """Runs its tests one by one, each traced."""
+
+    def __init__(self, suite: Any) -> None:
+        super().__init__()
+        self.addTest(suite)
+
+    def run(self, result: Any, debug: bool = False) -> Any:  # noqa: FBT001, FBT002 - unittest's signature
+        from tcoder_trace import tracing  # pyright: ignore[reportMissingImports, reportUnknownVariableType] beside it
+
+        for test in _flat(self):
+            with tracing(test.id()):
+                unittest.TestSuite([test]).run(result, debug)
+        return result
+
+
+def _flat(suite: Any) -> list[Any]:
+    found: list[Any] = []
+    for item in suite:
+        found += _flat(item) if isinstance(item, unittest.TestSuite) else [item]
+    return found
+
+
 class Runner(unittest.TextTestRunner):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "resultclass": Result})
 
     def run(self, test: Any) -> Any:
         wanted = _wanted()
-        result = super().run(_filter(test, wanted) if wanted else test)
+        chosen = _filter(test, wanted) if wanted else test
+        traced = os.path.exists(os.path.join(FOLDER, "tcoder_trace.py"))
+        result = super().run(Traced(chosen) if traced else chosen)
         _write({"kind": "end", "status": 0 if result.wasSuccessful() else 1})
         return result
 

@@ -1,0 +1,111 @@
+"""A source file cut into the units that a small model is shown and answers with: functions, and statements between."""
+
+import ast
+import re
+
+from msgspec import Struct
+
+MAX_SIGNATURE = 200
+
+
+class Unit(Struct, frozen=True):
+    """A piece of a file; lines are 1-based and inclusive, decorators included. `name` is `Class.method`, `function`,
+    or what a statement outside of functions defines. `signature` is its head in one line with the first line of its
+    docstring; `uses` are the names it mentions; `body` is its first line that can be changed."""
+
+    path: str
+    name: str
+    line: int
+    end_line: int
+    kind: str = "function"
+    signature: str = ""
+    uses: frozenset[str] = frozenset()
+    body: int = 0
+
+    @property
+    def length(self) -> int:
+        return self.end_line - self.line + 1
+
+    def holds(self, line: int) -> bool:
+        return self.line <= line <= self.end_line
+
+
+def cut(path: str, source: str) -> tuple[Unit, ...]:
+    """The units of a Python file in the order of their lines; empty for a file that cannot be parsed. Functions inside
+    functions belong to the outer one."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(_units(path, tree.body, ""))
+
+
+def _units(path: str, body: list[ast.stmt], owner: str) -> list[Unit]:
+    found: list[Unit] = []
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                found.append(_function(path, node, owner))
+            case ast.ClassDef():
+                found += _units(path, node.body, f"{owner}{node.name}.")
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                names = ", ".join(sorted(_names(node, ast.Store))) or "statement"
+                end = node.end_lineno or node.lineno
+                uses = frozenset(_names(node, ast.Load))
+                found.append(Unit(path, f"{owner}{names}", node.lineno, end, "statement", "", uses, node.lineno))
+            case ast.If() | ast.Try() | ast.With():
+                found += _units(path, [*node.body, *getattr(node, "orelse", [])], owner)
+            case _:
+                continue
+    return found
+
+
+def _function(path: str, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: str) -> Unit:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    doc = (ast.get_docstring(node) or "").strip().partition("\n")[0]
+    async_ = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    signature = f"{async_}def {node.name}({ast.unparse(node.args)}){returns}"[:MAX_SIGNATURE]
+    statements = node.body[1:] if doc and len(node.body) > 1 else node.body
+    return Unit(
+        path,
+        f"{owner}{node.name}",
+        first,
+        node.end_lineno or node.lineno,
+        "function",
+        f"{signature}: {doc[:120]}" if doc else signature,
+        frozenset(_names(node, ast.Load)),
+        statements[0].lineno,
+    )
+
+
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+    if context is ast.Load:
+        found |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    return found
+
+
+def text_of(unit: Unit, source: str) -> str:
+    """The unit's own lines."""
+    return "\n".join(source.split("\n")[unit.line - 1 : unit.end_line])
+
+
+_DOCSTRING = re.compile(r'^(\s*)(?:[rRuU]?)("""|\'\'\')')
+
+
+def without_docstring(unit: Unit, source: str) -> list[tuple[int, str]]:
+    """The unit's lines with their numbers; a docstring of several lines is cut to its first, which saves a small
+    model most of the reading."""
+    lines = [(number, text) for number, text in enumerate(source.split("\n"), 1) if unit.holds(number)]
+    for at, (number, text) in enumerate(lines):
+        opening = _DOCSTRING.match(text)
+        if not opening or number >= unit.body:
+            continue
+        quote = opening[2]
+        first = text.strip()[len(text.strip().split(quote)[0]) :]
+        if first.count(quote) >= 2:
+            return lines
+        end = next((i for i in range(at + 1, len(lines)) if quote in lines[i][1]), at)
+        return [*lines[:at], (number, f"{text.rstrip()}{quote}"), *lines[end + 1 :]]
+    return lines
