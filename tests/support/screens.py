@@ -58,6 +58,8 @@ async def settle(pilot: "Pilot[int]") -> None:
     seen = -1
     while seen != (seen := len(app.desk.transcript.blocks)):
         await pilot.pause(0.07)
+    app.main.conversation.on_resize()  # heights that were guesses on the way depend on the batches
+    await pilot.pause()
 
 
 def same_as_golden(name: str, text: str, *, update: bool) -> None:
