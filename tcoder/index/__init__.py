@@ -1,3 +1,5 @@
 """How tcoder knows the code base: tree-sitter tags, ranking, outline, search."""
 
-from tcoder.index.index import Index as Index
+from tcoder.index.facade import Index
+
+__all__ = ["Index"]

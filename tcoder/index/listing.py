@@ -1,39 +1,161 @@
-"""Which files there are: those git knows or would add, else a bounded walk. Nothing of the repository is run."""
+"""Which files the index looks at: what git knows and does not ignore, else a walk of its own. Always bounded."""
 
 import os
-import subprocess
+import stat
 from pathlib import Path
+from typing import NamedTuple
 
-MAX_FILES = 60_000
-TIMEOUT_S = 20.0
-SKIPPED = frozenset(
-    {".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox", ".mypy_cache", "vendor"}
+from tcoder.index.git import git
+from tcoder.index.languages import language_of
+
+MAX_FILES = 200_000
+MAX_ENTRIES = 400_000
+MAX_DEPTH = 40
+IGNORE_FILE = ".tcoderignore"
+_SKIPPED_FOLDERS = frozenset(
+    [
+        ".git",
+        ".hg",
+        ".svn",
+        ".tcoder",
+        "node_modules",
+        "__pycache__",
+        ".venv",
+        "venv",
+        ".tox",
+        ".nox",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+        ".idea",
+        ".gradle",
+        ".cache",
+        "site-packages",
+        "bower_components",
+    ]
 )
-GIT = (
-    "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
-    "ls-files", "-z", "--cached", "--others", "--exclude-standard",
-)  # fmt: skip
 
 
-def list_files(root: Path) -> tuple[str, ...]:
-    """Paths relative to `root`, sorted; a walk is bounded by `MAX_FILES`."""
-    if (root / ".git").exists():
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+class Stamp(NamedTuple):
+    """What tells cheaply that a file is the same: modification time, size, inode."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+
+class Listing(NamedTuple):
+    """Stamps by path relative to the root; `problem` says why the folder is not indexed."""
+
+    files: dict[str, Stamp]
+    problem: str = ""
+
+
+def list_files(root: Path) -> Listing:
+    """Regular files in the root that have a language and are not ignored. Symbolic links are not followed; names that
+    are not UTF-8 are left out."""
+    if problem := unsuitable(root):
+        return Listing({}, problem)
+    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    if listed is not None and listed.count(b"\0") > MAX_ENTRIES:
+        return Listing({}, f"more than {MAX_ENTRIES:,} files")
+    names = _decode(listed) if listed is not None else _walk(root)
+    if names is None:
+        return Listing({}, f"more than {MAX_ENTRIES:,} files")
+    names = [name for name in names if language_of(name)]
+    if len(names) > MAX_FILES:
+        return Listing({}, f"more than {MAX_FILES:,} source files")
+    ignored = _ignored(root, names)
+    files: dict[str, Stamp] = {}
+    for name in names:
+        if name not in ignored and (found := stamp(root, name)):
+            files[name] = found
+    return Listing(files)
+
+
+def unsuitable(root: Path) -> str:
+    """Why a folder is not indexed unasked: it is a home folder or the root of the file system."""
+    resolved = root.resolve()
+    home = Path.home().resolve()
+    if resolved == Path(resolved.anchor):
+        return "the root of the file system"
+    if resolved == home or resolved in home.parents:
+        return "a home folder"
+    return ""
+
+
+def stamp(root: Path, name: str) -> Stamp | None:
+    """The stamp of a regular file, None for anything else."""
+    try:
+        found = os.lstat(f"{root}/{name}")
+    except (OSError, ValueError):
+        return None
+    return Stamp(found.st_mtime_ns, found.st_size, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _decode(listed: bytes) -> list[str]:
+    names: list[str] = []
+    for raw in listed.split(b"\0"):
         try:
-            done = subprocess.run(GIT, cwd=root, capture_output=True, timeout=TIMEOUT_S, check=True, env=environment)
-        except (OSError, subprocess.SubprocessError):
-            return _walk(root)
-        names = (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
-        return tuple(sorted(name for name in set(names) if os.path.isfile(root / name))[:MAX_FILES])
-    return _walk(root)
+            names.append(raw.decode("utf-8"))
+        except UnicodeDecodeError:
+            continue  # such a path cannot be shown, named or sent to a model
+    return [name for name in names if name]
 
 
-def _walk(root: Path) -> tuple[str, ...]:
-    found: list[str] = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("."))
-        base = os.path.relpath(folder, root)
-        found += [name if base == "." else f"{base}/{name}" for name in sorted(files)]
-        if len(found) >= MAX_FILES:
-            break
-    return tuple(sorted(found[:MAX_FILES]))
+def _walk(root: Path) -> list[str] | None:
+    """Paths below the root, in no order; None when there are too many entries to look at."""
+    names: list[str] = []
+    folders = [("", 0)]
+    entries = 0
+    while folders:
+        folder, depth = folders.pop()
+        try:
+            with os.scandir(f"{root}/{folder}") as found:
+                for entry in found:
+                    entries += 1
+                    if entries > MAX_ENTRIES:
+                        return None
+                    if not _is_text(entry.name) or entry.name in _SKIPPED_FOLDERS:
+                        continue
+                    name = f"{folder}/{entry.name}" if folder else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < MAX_DEPTH:
+                            folders.append((name, depth + 1))
+                    elif entry.is_file(follow_symlinks=False):
+                        names.append(name)
+        except OSError:
+            continue  # an unreadable or vanished folder holds nothing for us
+    return _without_ignored(root, names)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_ignored(root: Path, names: list[str]) -> list[str]:
+    ignored = _matching(root / ".gitignore", names)
+    return [name for name in names if name not in ignored]
+
+
+def _ignored(root: Path, names: list[str]) -> frozenset[str]:
+    return _matching(root / IGNORE_FILE, names)
+
+
+def _matching(file: Path, names: list[str]) -> frozenset[str]:
+    """The names that an ignore file covers. Its patterns are foreign: they go to git's own matcher where there is git,
+    which is linear in practice, and to pathspec for a bounded number of short patterns else."""
+    try:
+        text = file.read_bytes()[:100_000].decode("utf-8", "replace")
+    except OSError:
+        return frozenset()
+    patterns = [line for line in text.splitlines() if line.strip() and len(line) <= 200 and line.count("*") <= 6][:500]
+    if not patterns:
+        return frozenset()
+    from pathspec import GitIgnoreSpec  # most repositories never need it
+
+    return frozenset(GitIgnoreSpec.from_lines(patterns).match_files(names))

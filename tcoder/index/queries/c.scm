@@ -1,5 +1,9 @@
-(function_definition declarator: (function_declarator declarator: (identifier) @name)) @function
-(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))) @function
+(function_definition declarator: (function_declarator declarator: (_) @name)) @function
+(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (_) @name))) @function
+(function_definition declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (_) @name)))) @function
 (struct_specifier name: (type_identifier) @name body: (_)) @struct
+(union_specifier name: (type_identifier) @name body: (_)) @struct
 (enum_specifier name: (type_identifier) @name body: (_)) @enum
 (type_definition declarator: (type_identifier) @name) @type
+(preproc_function_def name: (identifier) @name) @macro
+(preproc_include) @import

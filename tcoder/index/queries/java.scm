@@ -1,5 +1,8 @@
-(class_declaration name: (identifier) @name) @class
-(interface_declaration name: (identifier) @name) @interface
-(enum_declaration name: (identifier) @name) @enum
-(method_declaration name: (identifier) @name) @method
-(constructor_declaration name: (identifier) @name) @method
+(class_declaration name: (_) @name) @class
+(interface_declaration name: (_) @name) @interface
+(enum_declaration name: (_) @name) @enum
+(record_declaration name: (_) @name) @class
+(annotation_type_declaration name: (_) @name) @interface
+(method_declaration name: (_) @name) @function
+(constructor_declaration name: (_) @name) @function
+(import_declaration) @import

@@ -1,2 +1,5 @@
-(function_definition name: (identifier) @name) @function
 (class_definition name: (identifier) @name) @class
+(function_definition name: (identifier) @name) @function
+(module (expression_statement (assignment left: (identifier) @name)) @variable)
+(import_statement) @import
+(import_from_statement) @import

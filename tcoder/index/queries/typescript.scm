@@ -1,8 +1,9 @@
-(function_declaration name: (identifier) @name) @function
-(class_declaration name: (type_identifier) @name) @class
-(abstract_class_declaration name: (type_identifier) @name) @class
-(interface_declaration name: (type_identifier) @name) @interface
-(enum_declaration name: (identifier) @name) @enum
-(type_alias_declaration name: (type_identifier) @name) @type
-(method_definition name: (property_identifier) @name) @method
-(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) @function
+(abstract_class_declaration name: (_) @name) @class
+(interface_declaration name: (_) @name) @interface
+(type_alias_declaration name: (_) @name) @type
+(enum_declaration name: (_) @name) @enum
+(internal_module name: (_) @name) @namespace
+(public_field_definition name: (_) @name value: [(arrow_function) (function_expression)]) @function
+(function_signature name: (_) @name) @function
+(abstract_method_signature name: (_) @name) @function
+(method_signature name: (_) @name) @function

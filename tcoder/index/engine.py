@@ -1,0 +1,271 @@
+"""The index of one root, without asyncio: what is on the tree, what is stored, the answers. Used from one thread."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from tcoder.index import locating, outline, references
+from tcoder.index.git import git
+from tcoder.index.languages import language_of, role_of
+from tcoder.index.listing import Stamp, list_files, stamp
+from tcoder.index.matching import LoadedSegment
+from tcoder.index.segment import IN_NAME, Facts, unpack
+from tcoder.index.store import Place, Store
+from tcoder.index.tags import tags
+from tcoder.index.terms import split
+from tcoder.index.worker import Built, Job, read_source, run
+from tcoder.protocol.location import FileHit, IndexReport, IndexState, Location, Symbol, SymbolHit
+
+# a file whose time stamp is this young when it was read may change again without showing it
+RACY_NS = 2_000_000_000
+SMALL_BYTES = 200_000
+
+
+class Entry(NamedTuple):
+    """A file on the tree whose content is stored under `key`. `racy` = the stamp cannot be trusted yet."""
+
+    stamp: Stamp
+    key: bytes
+    racy: bool = False
+
+
+class Engine:
+    def __init__(self, root: Path, cache: Path) -> None:
+        self.root = root
+        self._tree_name = str(root.resolve())
+        self.store = Store(cache / "index" / f"{_repository_name(root)}.sqlite")
+        self.entries: dict[str, Entry] = {}
+        self.pending: dict[str, Stamp] = {}
+        self.problem = ""
+        self.swept_at = 0.0
+        self.segments: dict[int, LoadedSegment] = {}
+        self._places: dict[bytes, Place] = {}
+        self._version = -1
+        self._facts: dict[str, tuple[bytes, Facts]] = {}
+        self._load()
+
+    def close(self) -> None:
+        self.store.close()
+
+    def forget(self) -> None:
+        """Begin anew with an empty store."""
+        self.store.clear()
+        self.entries.clear()
+        self.pending.clear()
+        self.segments.clear()
+        self._facts.clear()
+        self._load()
+
+    # ---- the tree
+
+    def _load(self) -> None:
+        self._reload()
+        data = self.store.tree(self._tree_name)
+        if data:
+            try:
+                self.entries = msgspec.msgpack.decode(data, type=dict[str, Entry])
+            except msgspec.MsgspecError:
+                self.entries = {}
+        self._link()
+
+    def _reload(self) -> None:
+        """Read what segments there are, when another process or we ourselves have added some."""
+        self._version = self.store.version()
+        self._places = self.store.places()
+        for head in self.store.heads():
+            if head.id not in self.segments:
+                self.segments[head.id] = LoadedSegment(head)
+
+    def _link(self) -> None:
+        """Say in every segment which files have its contents."""
+        for segment in self.segments.values():
+            segment.paths = [()] * len(segment.paths)
+        for path, entry in self.entries.items():
+            if place := self._places.get(entry.key):
+                segment = self.segments[place.segment]
+                segment.paths[place.ordinal] = (*segment.paths[place.ordinal], path)
+
+    def sweep(self) -> None:
+        """Compare the tree with what is known; what is new or changed becomes pending."""
+        listing = list_files(self.root)
+        self.problem = listing.problem
+        self.swept_at = time.monotonic()
+        known = bool(self._places)
+        gone = self.entries.keys() - listing.files.keys()
+        for path in gone:
+            del self.entries[path]
+        self.pending = {path: found for path, found in self.pending.items() if path in listing.files}
+        changed: list[str] = []
+        for path, found in listing.files.items():
+            entry = self.entries.get(path)
+            if entry is None or entry.stamp != found or entry.racy or entry.key not in self._places:
+                changed.append(path)
+        touched = self._recognise(changed, listing.files) if known else changed
+        for path in touched:
+            self.entries.pop(path, None)
+            self.pending[path] = listing.files[path]
+        if gone or changed:
+            self._link()
+            self._save()
+
+    def _recognise(self, paths: Iterable[str], stamps: dict[str, Stamp]) -> list[str]:
+        """Take in files whose content is stored already; the others are given back."""
+        unknown: list[str] = []
+        for path in paths:
+            found = read_source(str(self.root), path, language_of(path))
+            if found is not None and found[1] in self._places:
+                self.entries[path] = Entry(found[0], found[1], _racy(found[0]))
+                self.pending.pop(path, None)
+            else:
+                unknown.append(path)
+        return unknown
+
+    def update(self, paths: Iterable[str]) -> None:
+        """Look at these files now: small ones are parsed at once, others become pending."""
+        job: list[tuple[str, str]] = []
+        for path in dict.fromkeys(paths):
+            language = language_of(path)
+            found = stamp(self.root, path) if language else None
+            if found is None:
+                self.entries.pop(path, None)
+                self.pending.pop(path, None)
+            elif not self._recognise([path], {path: found}):
+                continue
+            elif found.size <= SMALL_BYTES:
+                job.append((path, language))
+            else:
+                self.entries.pop(path, None)
+                self.pending[path] = found
+        if job:
+            self.integrate(run(Job(str(self.root), tuple(job)), lambda _: None))
+        else:
+            self._link()
+
+    def integrate(self, built: Built) -> None:
+        """Store what a worker has built."""
+        self.store.add(built.segment)
+        self._reload()
+        for parsed in built.files:
+            self.entries[parsed.path] = Entry(parsed.stamp, parsed.key, _racy(parsed.stamp))
+            self.pending.pop(parsed.path, None)
+        self._link()
+
+    def give_up(self, paths: Iterable[str]) -> None:
+        """Leave out files that vanished or cannot be parsed."""
+        for path in paths:
+            self.pending.pop(path, None)
+
+    def _save(self) -> None:
+        self.store.save_tree(self._tree_name, time.time(), msgspec.msgpack.encode(self.entries))
+
+    save = _save
+
+    # ---- answers
+
+    def state(self) -> IndexState:
+        known, waiting = len(self.entries), len(self.pending)
+        total = known + waiting
+        units = sum(len(segment.unit_length) - len(segment.paths) for segment in self.segments.values())
+        age = time.monotonic() - self.swept_at if self.swept_at else 0.0
+        return IndexState(known / total if total else 1.0, total, units, age, self.problem)
+
+    def report(self) -> IndexReport:
+        state = self.state()
+        languages = Counter(language_of(path) for path in self.entries)
+        size = sum(file.stat().st_size for file in self.store.files())
+        return IndexReport(
+            state.files, state.symbols, dict(languages.most_common()), size, state.complete, state.problem
+        )
+
+    def facts(self, path: str) -> Facts:
+        """What is stored of a file, nothing for an unknown one."""
+        entry = self.entries.get(path)
+        if entry is None:
+            return Facts()
+        cached = self._facts.get(path)
+        if cached and cached[0] == entry.key:
+            return cached[1]
+        place = self._places.get(entry.key)
+        facts = self.store.facts(place) if place else Facts()
+        if len(self._facts) > 2_000:
+            self._facts.clear()
+        self._facts[path] = (entry.key, facts)
+        return facts
+
+    def locate(self, text: str, limit: int) -> Location:
+        files, symbols = locating.locate(self, text, limit)
+        return Location(files, symbols, self.state())
+
+    def outline(self, under: str, budget: int, focus: Location | None) -> str:
+        if under in self.entries:
+            return outline.outline_file(under, self.facts(under).symbols, budget)
+        paths = sorted(path for path in self.entries if not under or path.startswith(f"{under}/"))
+        if not paths:
+            return "nothing that the index knows"
+        source = [path for path in paths if role_of(path) in ("source", "data")] or paths
+        return outline.outline_tree(source, lambda path: self.facts(path).symbols, budget, focus)
+
+    def symbols_now(self, path: str) -> tuple[Symbol, ...]:
+        found = stamp(self.root, path)
+        entry = self.entries.get(path)
+        if found is None or not language_of(path):
+            return ()
+        if entry is None or entry.stamp != found or entry.racy:
+            source = read_source(str(self.root), path, language_of(path))
+            return tuple(span.symbol for span in tags(source[2], language_of(path)).spans) if source else ()
+        return self.facts(path).symbols
+
+    def find_symbol(self, name: str) -> tuple[SymbolHit, ...]:
+        last = name.replace("::", ".").replace("#", ".").rpartition(".")[2]
+        graded: list[tuple[int, bool, SymbolHit]] = []
+        for path, symbol in self._defined(split(last.encode()[:200])[0] if last else ""):
+            if grade := references.matches_name(symbol, name):
+                graded.append((-grade, role_of(path) != "source", locating.symbol_hit(path, symbol, grade / 3)))
+        graded.sort(key=lambda item: (*item[:2], item[2].path, item[2].line))
+        return tuple(hit for _, _, hit in graded)
+
+    def _defined(self, term: str) -> Iterable[tuple[str, Symbol]]:
+        """Symbols whose name has a term."""
+        for id_, data in self.store.postings(term):
+            segment = self.segments.get(id_)
+            if segment is None:
+                continue
+            posting = unpack(data)
+            for unit, mark in zip(posting.units, posting.unit_marks, strict=True):
+                if not mark & IN_NAME:
+                    continue
+                content = segment.unit_content[unit]
+                for path in segment.paths[content]:
+                    yield path, self.facts(path).symbols[unit - segment.first_unit[content] - 1]
+
+    def enclosing(self, path: str, line: int) -> SymbolHit | None:
+        symbol = references.enclosing(self.symbols_now(path), line)
+        return locating.symbol_hit(path, symbol) if symbol else None
+
+    def all_paths(self) -> list[str]:
+        """Files and the folders they are in, folders with a final slash."""
+        folders: set[str] = set()
+        files = [*self.entries, *self.pending]
+        for path in files:
+            parts = path.split("/")
+            folders.update("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
+        return [*files, *folders]
+
+    def related_tests(self, paths: Iterable[str]) -> tuple[FileHit, ...]:
+        return tuple(references.related_tests(tuple(paths), self.entries))
+
+
+def _racy(found: Stamp) -> bool:
+    return time.time_ns() - found.mtime_ns < RACY_NS
+
+
+def _repository_name(root: Path) -> str:
+    """A name that all worktrees of a repository share."""
+    common = git(root, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    base = common.decode("utf-8", "replace").strip() if common else str(root.resolve())
+    return blake2b(base.encode(), digest_size=10).hexdigest()

@@ -1,0 +1,3 @@
+(table (_) @name) @key
+(table_array_element (_) @name) @key
+(document (pair (_) @name) @key)

@@ -1,0 +1,90 @@
+"""What a text says about where to look: terms with weights, identifiers, paths, frames of a trace. Pure and linear."""
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from tcoder.index.terms import WORD, meaningful, split
+
+MAX_TEXT = 200_000
+MAX_TERMS = 90
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}(?:(?:\.|::|#|->)[A-Za-z_]\w{0,60}){0,6}")
+_PATH = re.compile(r"(?:[\w.@+-]{1,80}/){0,12}[\w.@+-]{1,80}\.[A-Za-z]\w{0,6}\b")
+_FRAME = re.compile(
+    r'File "(?P<py>[^"\n]{1,300})", line (?P<pyline>\d{1,7})(?:, in (?P<pyname>[\w.<>]{1,100}))?'
+    r"|\bat (?:(?P<jsname>[\w.$<>\[\] ]{1,100}) )?\(?(?P<js>[\w./@+\\-]{1,200}\.[cm]?[jt]sx?):(?P<jsline>\d{1,7})"
+    r"|\bat (?P<javaname>[\w.$]{1,200})\((?P<java>\w{1,80}\.(?:java|kt|scala)):(?P<javaline>\d{1,7})\)"
+    r"|(?P<any>[\w./@+-]{1,200}\.\w{1,6}):(?P<anyline>\d{1,7})\b"
+)
+_CODE_BLOCK = re.compile(r"```[^\n]{0,40}\n(.{0,8000}?)```", re.DOTALL)
+_INLINE_CODE = re.compile(r"`([^`\n]{1,120})`")
+
+
+class FrameMention(NamedTuple):
+    """A frame of a trace as it is written; `order` counts from the innermost = 0."""
+
+    path: str
+    line: int
+    name: str
+    order: int
+
+
+class Query(NamedTuple):
+    """`terms` weigh 1 and more; `identifiers` look like code, as written, without what they are members of;
+    `paths` look like files; `frames` are innermost first."""
+
+    terms: dict[str, float]
+    identifiers: dict[str, float]
+    paths: tuple[str, ...]
+    frames: tuple[FrameMention, ...]
+
+
+def parse(text: str) -> Query:
+    """Read a task, an issue, a trace or a log. Only the head and the tail of a very long text are read."""
+    if len(text) > MAX_TEXT:
+        text = text[: MAX_TEXT // 2] + "\n" + text[-MAX_TEXT // 2 :]
+    counts: Counter[str] = Counter()
+    title, _, _ = text.strip().partition("\n")
+    for words, weight in ((title, 1), (text, 1)):
+        raw = words.encode("utf-8", "replace")
+        for word, count in Counter(WORD.findall(raw)).items():
+            for term in split(word):
+                counts[term] += count * weight
+    terms = {term: 1.0 + min(counts[term] - 1, 7) * 0.25 for term in meaningful(counts)}
+    return Query(terms, _identifiers(text), _paths(text), _frames(text))
+
+
+def _identifiers(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    quoted = {word for code in _INLINE_CODE.findall(text) for word in re.findall(r"\w+", code)}
+    for dotted in _IDENTIFIER.findall(text):
+        for word in re.split(r"\W+", dotted):
+            if len(word) > 2 and (word in quoted or _looks_like_code(word)):
+                found[word] = found.get(word, 0.0) + 1.0
+    return found
+
+
+def _looks_like_code(word: str) -> bool:
+    return "_" in word.strip("_") or (word[1:] != word[1:].lower() and not word.isupper()) or word.startswith("__")
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for path in _PATH.findall(text)))[:200]
+
+
+def _frames(text: str) -> tuple[FrameMention, ...]:
+    found: list[tuple[str, int, str]] = []
+    innermost_last = 'File "' in text
+    for match in _FRAME.finditer(text):
+        for kind in ("py", "js", "java", "any"):
+            if path := match[kind]:
+                name = match[f"{kind}name"] if kind != "any" else ""
+                if kind == "java" and name:
+                    package = name.rpartition(".")[0].rpartition(".")[0].replace(".", "/")
+                    path = f"{package}/{path}" if package else path
+                found.append((path.replace("\\", "/"), int(match[f"{kind}line"]), (name or "").rpartition(".")[2]))
+    found = found[-400:] if innermost_last else found[:400]
+    if innermost_last:
+        found.reverse()
+    return tuple(FrameMention(*frame, order) for order, frame in enumerate(found))

@@ -1,0 +1,51 @@
+"""Answers from stored facts: definitions by name, what is around a line, tests that go with a file. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from tcoder.index.languages import role_of
+from tcoder.protocol.location import FileHit, Symbol
+
+_TEST_WORDS = ("test", "tests", "spec", "specs", "it")
+
+
+def enclosing(symbols: Iterable[Symbol], line: int) -> Symbol | None:
+    """The innermost definition around a line."""
+    around = [symbol for symbol in symbols if symbol.line <= line <= symbol.end_line]
+    return min(around, key=lambda symbol: (symbol.end_line - symbol.line, -symbol.line), default=None)
+
+
+def matches_name(symbol: Symbol, wanted: str) -> int:
+    """How well a symbol is what is asked for: 3 its qualified name, 2 its name, 1 with other upper case, 0 not."""
+    asked = wanted.replace("::", ".").replace("#", ".").strip(".")
+    qualified = symbol.qualified
+    if qualified == asked or ("." in asked and qualified.endswith(f".{asked}")):
+        return 3
+    last = asked.rpartition(".")[2]
+    if "." not in asked and symbol.name == last:
+        return 2
+    return 1 if "." not in asked and symbol.name.lower() == last.lower() else 0
+
+
+def subject(path: str) -> str:
+    """What a test file is about, as its name says: `tests/test_parser.py` and `parser.spec.ts` give `parser`."""
+    stem = path.rpartition("/")[2].split(".")[0]
+    lower = stem.lower().replace("-", "_")
+    for word in _TEST_WORDS:
+        lower = lower.removeprefix(f"{word}_").removesuffix(f"_{word}")
+    if stem[-4:] in ("Test", "Spec") or stem[-5:] == "Tests" or stem[-2:] == "IT":
+        lower = lower.removesuffix("tests").removesuffix("test").removesuffix("spec").removesuffix("it")
+    return lower.removeprefix("test") if stem.startswith("Test") else lower
+
+
+def related_tests(paths: Sequence[str], known: Iterable[str]) -> list[FileHit]:
+    """Test files whose name is that of one of the files; those in a nearer folder first."""
+    subjects = {subject(path): path for path in paths}
+    hits: list[FileHit] = []
+    for test in known:
+        if role_of(test) != "test" or test in paths:
+            continue
+        path = subjects.get(subject(test))
+        if path is not None:
+            shared = len(set(path.split("/")[:-1]) & set(test.split("/")[:-1]))
+            hits.append(FileHit(test, round(0.5 + 0.5 * shared / (1 + path.count("/")), 3), (f"named after `{path}`",)))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.path))
