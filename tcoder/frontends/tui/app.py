@@ -39,12 +39,14 @@ class TcoderApp(App[int]):
             self.animation_level = "none"
         self.desk = Desk(startup, connect)
         self.main = MainScreen(self.desk, DEEDS)
+        self.started = False
         self._following: asyncio.Task[None] | None = None
 
     def get_default_screen(self) -> MainScreen:
         return self.main
 
     def on_mount(self) -> None:
+        self.started = True
         self.call_after_refresh(self._start)
 
     async def _start(self) -> None:

@@ -1,11 +1,13 @@
 """Textual's terminal driver, with what a coding agent needs besides: the real terminal, quick pastes, calm mouse."""
 
+import contextlib
 import os
 import re
 import selectors
 import sys
 import threading
 from codecs import getincrementaldecoder
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from textual import events
@@ -172,11 +174,21 @@ def real_terminal() -> TextIO:
 def divert_stderr(path: str) -> int:
     """Point file descriptor 2 at a log (or nowhere), so that no library writes over the screen. Returns the old one."""
     saved = os.dup(2)
-    log = os.open(path or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    log = _open_log(path)
     sys.stderr.flush()
     os.dup2(log, 2)
     os.close(log)
     return saved
+
+
+def _open_log(path: str) -> int:
+    """The log for appending, in a private folder; nowhere when it cannot be written."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    if path:
+        with contextlib.suppress(OSError):
+            Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(path, flags, 0o600)
+    return os.open(os.devnull, flags)
 
 
 def restore_stderr(saved: int) -> None:

@@ -1,9 +1,13 @@
 """Runs the interface. Importing this imports Textual: draw the first frame with `prepaint` before."""
 
+from tcoder.frontends.figures import cost
+from tcoder.frontends.glyphs import ascii_only
+from tcoder.frontends.sanitise import clean, clean_line
 from tcoder.frontends.startup import Startup
 from tcoder.frontends.tui.app import TcoderApp
+from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.driver import TerminalDriver, divert_stderr, real_terminal, restore_stderr
-from tcoder.frontends.tui.prepaint import LEAVE, Prepaint
+from tcoder.frontends.tui.prepaint import RESET, Prepaint
 from tcoder.protocol.handles import Connect
 
 
@@ -15,14 +19,34 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
     terminal = real_terminal()
     TerminalDriver.terminal = terminal
     saved = divert_stderr(startup.log_file)
+    app = TcoderApp(startup, connect, TerminalDriver)
     try:
-        app = TcoderApp(startup, connect, TerminalDriver)
         code = await app.run_async(mouse=startup.mouse != "off")
-        return app.return_code or code or 0
     finally:
-        restore_stderr(saved)
-        terminal.write(LEAVE)
-        terminal.flush()
-        terminal.close()
-        if prepaint is not None:
+        if app.started:
+            terminal.write(RESET)
+            if prepaint is not None:
+                prepaint.restore()
+        elif prepaint is not None:
             prepaint.end()
+        terminal.flush()
+        restore_stderr(saved)
+    terminal.write(farewell(app.desk, startup))
+    terminal.close()
+    return app.return_code or code or 0
+
+
+def farewell(desk: Desk, startup: Startup) -> str:
+    """What stays on the normal screen: the last answer, what changed, what it cost, how to go on."""
+    view = desk.view
+    if not view.turn:
+        return ""
+    answer = clean(view.outcome.answer).strip().split("\n") if view.outcome is not None else []
+    lines = answer[:20] + (["…"] if len(answer) > 20 else [])
+    files = dict.fromkeys(file.path for patch in view.patches if not patch.undone for file in patch.files)
+    if files:
+        lines += ["", "changed: " + ", ".join(clean_line(path, 80) for path in list(files)[:10])]
+    resume = f"tcoder -r {view.session_id}"
+    lines += ["", f"{cost(view.cost) if view.usage.calls else '$0.000'} · {resume}"]
+    text = "\n".join(lines).strip("\n") + "\n"
+    return (ascii_only(text) if startup.ascii_glyphs else text).replace("\n", "\r\n")

@@ -10,7 +10,9 @@ import sys
 import termios
 
 _MODES = (1000, 1002, 1003, 1006, 1015, 2004, 1004)
-LEAVE = "".join(f"\x1b[?{mode}l" for mode in _MODES) + "\x1b[<u\x1b[?7h\x1b[?1049l\x1b[0m\x1b[?25h"
+RESET = "".join(f"\x1b[?{mode}l" for mode in _MODES) + "\x1b[<u\x1b[?7h\x1b[0m\x1b[?25h"
+"""Undoes every mode but the alternate screen, which restores the cursor and so must be left only once."""
+LEAVE = RESET + "\x1b[?1049l"
 """Gives a terminal back: mouse, paste and focus reports, keyboard protocol, wrapping, screen, colours, cursor."""
 
 
@@ -22,9 +24,14 @@ class Prepaint:
         self.saved = saved
 
     def end(self) -> None:
-        """Give the terminal back as it was."""
+        """Leave the first frame: the interface does not come after all."""
         with contextlib.suppress(OSError, termios.error):
             os.write(self.tty, LEAVE.encode())
+        self.restore()
+
+    def restore(self) -> None:
+        """Give the terminal's line discipline back as it was."""
+        with contextlib.suppress(OSError, termios.error):
             termios.tcsetattr(self.tty, termios.TCSADRAIN, self.saved)  # pyright: ignore[reportArgumentType]  as it was read
 
 
