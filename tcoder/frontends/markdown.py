@@ -146,7 +146,7 @@ class Markdown:
         end = text.rfind("\n") + 1
         lines = text[self._upto : end].split("\n")[:-1] if end > self._upto else []
         pending = 0
-        while pending < len(lines) and not self._state.fence and is_table(lines[-1 - pending]):
+        while pending < len(lines) and is_table(lines[-1 - pending]):
             pending += 1
         settle = lines[: len(lines) - pending]
         rows, self._state = _rows(settle, self._state)
