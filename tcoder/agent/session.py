@@ -4,7 +4,7 @@ import asyncio
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -110,6 +110,7 @@ class Session:
         self._strategies = strategies
         self._state = state or SessionState()
         self._log = list(past or [])
+        self._opened_at = len(self._log)
         self._feeds: list[Feed] = []
         self._observers: list[Observer] = []
         self._questions: dict[str, asyncio.Future[bool]] = {}
@@ -154,8 +155,8 @@ class Session:
             feed.put(delta)
 
     @contextmanager
-    def subscribe(self) -> Iterator[Feed]:
-        feed = Feed(self._log)
+    def subscribe(self, *, past: bool = True) -> Generator[Feed]:
+        feed = Feed(self._log if past else self._log[self._opened_at :])
         self._feeds.append(feed)
         if self._closing and self._turn is None:
             feed.put(None)

@@ -35,8 +35,9 @@ class SessionHandle(Protocol):
     @property
     def session_id(self) -> str: ...
 
-    def subscribe(self) -> AbstractContextManager[Subscription]:
-        """Subscribe from the first event on; leaving the context ends the subscription."""
+    def subscribe(self, *, past: bool = True) -> AbstractContextManager[Subscription]:
+        """Subscribe from the first event on, or without `past` from when this process opened the session; leaving the
+        context ends the subscription."""
         ...
 
     async def submit(self, op: Op) -> None:

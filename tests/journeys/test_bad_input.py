@@ -99,7 +99,7 @@ def test_tests_that_cannot_be_collected(desk: Desk, serve: Any) -> None:
     ended = desk.ask(serve({"calls": [FIX]}, {"text": "Done."}), "fix add", "--json")
     assert ended.code == 3, ended.err
     assert ended.result["verified"] is not True
-    assert "nothing_like_this" in ended.out
+    assert "nothing_like_this" in ended.err
 
 
 def test_a_path_that_is_no_folder(desk: Desk) -> None:
@@ -127,10 +127,10 @@ def test_a_signal_while_a_command_runs(desk: Desk, serve: Any, number: signal.Si
     mark = f"sleep 9{os.getpid()}"
     touch = f"echo ready > started.txt; setsid nohup {mark} & {mark}"
     server = serve({"calls": [{"name": "shell", "arguments": {"command": touch}}]}, {"text": "never"})
-    process = desk.start("--task", "wait", "--base-url", server.url, "-m", "x")
-    wait_for(desk.root / "started.txt")
-    process.send_signal(number)
-    process.communicate(timeout=20)
+    with desk.start("--task", "wait", "--base-url", server.url, "-m", "x") as process:
+        wait_for(desk.root / "started.txt", process)
+        process.send_signal(number)
+        process.communicate(timeout=20)
     assert process.returncode == code
     assert mark not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     listed = desk.run("sessions", "--json").result["sessions"]
@@ -143,10 +143,10 @@ def test_a_signal_while_a_command_runs(desk: Desk, serve: Any, number: signal.Si
 def test_a_killed_run_leaves_nothing_running_and_goes_on(desk: Desk, serve: Any) -> None:
     mark = f"sleep 8{os.getpid()}"
     server = serve({"calls": [{"name": "shell", "arguments": {"command": f"touch started.txt; {mark}"}}]})
-    process = desk.start("--task", "wait", "--base-url", server.url, "-m", "x")
-    wait_for(desk.root / "started.txt")
-    process.kill()
-    process.communicate(timeout=20)
+    with desk.start("--task", "wait", "--base-url", server.url, "-m", "x") as process:
+        wait_for(desk.root / "started.txt", process)
+        process.kill()
+        process.communicate(timeout=20)
     deadline = time.monotonic() + 10
     while mark in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout:
         assert time.monotonic() < deadline, "a command outlived its tcoder"
@@ -154,7 +154,10 @@ def test_a_killed_run_leaves_nothing_running_and_goes_on(desk: Desk, serve: Any)
     assert ended.code == 0, ended.err
 
 
-def wait_for(path: Path) -> None:
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    """Until `path` is there; fails at once when the process that should make it has ended."""
     deadline = time.monotonic() + 30
     while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never came"
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            pytest.fail(f"{path.name} never came: {process.communicate()}")

@@ -56,7 +56,7 @@ class ScriptedSession:
             ear.put_nowait(out)
 
     @contextmanager
-    def subscribe(self) -> Iterator[AsyncIterator[Recorded | Delta]]:
+    def subscribe(self, *, past: bool = True) -> Iterator[AsyncIterator[Recorded | Delta]]:
         ear: asyncio.Queue[Recorded | Delta | None] = asyncio.Queue()
         for recorded in self._history:
             ear.put_nowait(recorded)

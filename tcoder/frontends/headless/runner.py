@@ -57,7 +57,7 @@ class _Run:
 
     async def follow(self, submit: Submit) -> int:
         closing = False
-        with self._session.subscribe() as subscription:
+        with self._session.subscribe(past=False) as subscription:
             await self._session.submit(submit)
             async for item in subscription:
                 if not isinstance(item, Recorded):
