@@ -3,12 +3,12 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from msgspec import structs
 
-from tcoder.models import anthropic, openai_chat, openai_responses
+from tcoder.models import anthropic, infill, openai_chat, openai_responses
 from tcoder.models.dialect import Answer, DialectCodec, History
 from tcoder.models.faults import ReasoningRefusedError
 from tcoder.models.http import Door, Timeouts
@@ -18,7 +18,7 @@ from tcoder.models.retry import wait_before_retry
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.handles import Model
 from tcoder.protocol.messages import AssistantMessage, Message, ReasoningPart
-from tcoder.protocol.request import ModelPart, ModelReply, ModelRequest, RetryDelta
+from tcoder.protocol.request import CallDelta, ModelPart, ModelReply, ModelRequest, RetryDelta
 from tcoder.protocol.variant import Dialect, ModelVariant, Served
 
 _DIALECTS: dict[Dialect, DialectCodec] = {
@@ -36,17 +36,18 @@ def open_model(
     timeouts: Timeouts | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
     chance: Callable[[], float] = random.random,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Model:
     """A client for `variant`'s provider. It serves every variant with the same base URL and key, so a request for
     another of the provider's variants may go through it too.
 
-    `retry_budget_s` is how long one request may wait for retries in all. `transport` replaces the network. The key is
-    sent to `variant.base_url` only and shows up nowhere else. Raises `ModelError("auth")` for a key that no header can
-    carry.
+    `retry_budget_s` is how long one request may wait for retries in all. `transport` replaces the network, `chance` and
+    `pause` the dice and the clock of the retries. The key is sent to `variant.base_url` only and shows up nowhere else.
+    Raises `ModelError("auth")` for a key that no header can carry.
     """
     if api_key and not (api_key.isascii() and api_key.isprintable()):
         raise ModelError("auth", "The key holds characters that no key has", "set it again, without line breaks")
-    return HttpModel(variant, api_key or "", retry_budget_s, timeouts or patience_of(variant), transport, chance)
+    return HttpModel(variant, api_key or "", retry_budget_s, timeouts or patience_of(variant), transport, chance, pause)
 
 
 def patience_of(variant: ModelVariant) -> Timeouts:
@@ -67,11 +68,13 @@ class HttpModel:
         timeouts: Timeouts,
         transport: httpx.AsyncBaseTransport | None,
         chance: Callable[[], float],
+        pause: Callable[[float], Awaitable[None]],
     ) -> None:
         self._base_url = variant.base_url
         self._secret = api_key
         self._retry_budget_s = retry_budget_s
         self._chance = chance
+        self._pause = pause
         self._history = History()
         self._door = Door(variant.base_url, _credentials(variant, api_key), timeouts, transport)
         self._refused: tuple[Message, ...] = ()
@@ -88,7 +91,7 @@ class HttpModel:
             try:
                 async with aclosing(self._once(request, failures)) as parts:
                     async for part in parts:
-                        began_call = began_call or part.__class__.__name__ == "CallDelta"
+                        began_call = began_call or isinstance(part, CallDelta)
                         yield part
                 return
             except ReasoningRefusedError as error:
@@ -106,7 +109,7 @@ class HttpModel:
                 waited += wait
                 shown = self._scrubbed(error, 0)
             yield RetryDelta(shown.failure, shown.message, wait, failures)
-            await asyncio.sleep(wait)
+            await self._pause(wait)
 
     async def close(self) -> None:
         await self._door.close()
@@ -115,7 +118,7 @@ class HttpModel:
         variant = request.variant
         if variant.base_url != self._base_url:
             raise ModelError("bad_request", f"This client talks to {self._base_url} only", "open another one")
-        dialect = _DIALECTS[variant.dialect]
+        dialect: DialectCodec = infill if request.fill is not None else _DIALECTS[variant.dialect]
         wire = dialect.to_wire(request, self._history)
         fold = dialect.open_fold(request, self._history.call_ids)
         started = time.monotonic()

@@ -9,11 +9,19 @@ from tcoder.protocol.messages import AssistantMessage, Message, ToolSpec
 from tcoder.protocol.variant import ModelVariant, Served
 
 
+class Fill(Struct, frozen=True):
+    """A gap to fill: what comes between `before` and `after`, for variants with a `fill_…` quirk."""
+
+    before: str
+    after: str
+
+
 class ModelRequest(Struct, frozen=True):
     """Exactly what is sent. `messages` only ever grows at its end between two compactions, so that prompt caches hold
     and a dialect can keep the bytes of every message that it has encoded before.
 
     `response_schema` asks for constrained decoding where the variant offers it. `cache_key` is stable for a session.
+    With `fill` only the gap is sent, and messages are ignored.
     """
 
     variant: ModelVariant
@@ -26,6 +34,7 @@ class ModelRequest(Struct, frozen=True):
     stop: tuple[str, ...] = ()
     response_schema: dict[str, Any] | None = None
     cache_key: str = ""
+    fill: Fill | None = None
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta"):
