@@ -8,27 +8,19 @@ import asyncio
 import os
 import secrets
 import signal
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from tcoder.models.engine_files import EngineFiles, Order, Registration, Report, engine_name, try_lock
+from tcoder.models.engine_files import EngineFiles, Order, Registration, engine_name, try_lock
+from tcoder.models.engine_start import COMMAND, START_S, OnNote, cannot, collect, start_engine
 from tcoder.models.local_folders import LocalFolders, make_private
 from tcoder.models.weights_store import locked
-from tcoder.protocol.errors import ModelError
 
-OnNote = Callable[[str], None]
-
-COMMAND = (sys.executable, "-P", "-m", "tcoder.models.engine_server")  # -P: a repository may not stand in for modules
 _POLL_S = 0.05
 _ANSWER_S = 10.0
 _END_S = 20.0
-_START_S = 600.0
-_INHERITED = ("PATH", "HOME", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH", "OMP_", "GOMP_", "GGML_", "LC_", "LANG")
 
 
 class EngineSettings(Struct, frozen=True):
@@ -53,22 +45,25 @@ class Endpoint(Struct, frozen=True):
 class EngineLease:
     """Keeps an engine from ending with its last user, until closed or until this process dies."""
 
-    def __init__(self, endpoint: Endpoint, files: EngineFiles, descriptor: int) -> None:
+    def __init__(self, endpoint: Endpoint, files: EngineFiles, descriptor: int, pid: int) -> None:
         self.endpoint = endpoint
         self._files = files
         self._descriptor: int | None = descriptor
+        self._pid = pid
 
     def is_alive(self) -> bool:
-        """Whether the engine still runs where it did; two system calls."""
-        if not self._files.is_alive():
+        """Whether the engine still runs where it did; a few system calls."""
+        registration = self._files.read() if self._files.is_alive() else None
+        if registration is None:
+            collect(self._pid)
             return False
-        registration = self._files.read()
-        return registration is not None and _endpoint(registration).api_key == self.endpoint.api_key
+        return _endpoint(registration) == self.endpoint
 
     def close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+        collect(self._pid)
 
 
 async def hold_engine(
@@ -88,7 +83,7 @@ async def hold_engine(
         files = EngineFiles(folders.runtime, engine_name(model, path, settings.context, settings.threads))
         users = await _join(files)
     except OSError as error:
-        raise _cannot(f"{error.filename or path}: {error.strerror}", "are its folders writable?") from error
+        raise cannot(f"{error.filename or path}: {error.strerror}", "are its folders writable?") from error
     try:
         async with locked(files.start, lambda: note("waiting for another tcoder that starts the engine")):
             registration = await _find(files)
@@ -96,11 +91,11 @@ async def hold_engine(
                 await _start(model, path, settings, folders, files, note, command)
                 registration = files.read()
         if registration is None:
-            raise _cannot("it ended right after its start", f"see {_log_file(folders, files)}")
+            raise cannot("it ended right after its start", f"see {_log_file(folders, files)}")
     except BaseException:
         os.close(users)
         raise
-    return EngineLease(_endpoint(registration), files, users)
+    return EngineLease(_endpoint(registration), files, users, registration.pid)
 
 
 def _silent(text: str) -> None:
@@ -138,8 +133,8 @@ async def _find(files: EngineFiles) -> Registration | None:
             os.kill(registration.pid, signal.SIGKILL)
             await _gone(files)
             return None
-        if waited > _START_S:
-            raise _cannot("one that is neither ready nor gone is in the way", "end its process")
+        if waited > START_S:
+            raise cannot("one that is neither ready nor gone is in the way", "end its process")
         waited += _POLL_S
         await asyncio.sleep(_POLL_S)
     return None
@@ -149,7 +144,7 @@ async def _gone(files: EngineFiles) -> None:
     deadline = time.monotonic() + _END_S
     while files.is_alive():
         if time.monotonic() > deadline:
-            raise _cannot("one that does not answer cannot be ended", "end its process")
+            raise cannot("one that does not answer cannot be ended", "end its process")
         await asyncio.sleep(_POLL_S)
 
 
@@ -181,8 +176,7 @@ async def _start(
     files: EngineFiles,
     note: OnNote,
     command: tuple[str, ...],
-) -> None:
-    """Start the engine and wait until it is registered. A start that fails or is cancelled leaves no process."""
+) -> int:
     order = Order(
         name=files.registration.stem,
         model=model,
@@ -195,69 +189,8 @@ async def _start(
         state=str(folders.state),
     )
     files.registration.unlink(missing_ok=True)  # of an engine that crashed
-    log_file = _log_file(folders, files)
-    log = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            cwd="/",
-            env=_environment(),
-            start_new_session=True,
-        )
-    finally:
-        os.close(log)
-    ready = False
-    try:
-        async with asyncio.timeout(_START_S):
-            ready = await _until_ready(process, order, note, log_file)
-    except TimeoutError as error:
-        raise _cannot("it takes too long", f"see {log_file}") from error
-    finally:
-        if not ready and process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def _until_ready(process: asyncio.subprocess.Process, order: Order, note: OnNote, log_file: Path) -> bool:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(msgspec.json.encode(order) + b"\n")
-        await process.stdin.drain()
-        process.stdin.close()
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # it died: what it left says why
-    while line := await process.stdout.readline():
-        report = msgspec.json.decode(line, type=Report)
-        if report.failed:
-            raise ModelError("unknown_model", report.message, report.hint)
-        if report.ready:
-            return True
-        note(report.message)
-    code = await process.wait()
-    if code == -signal.SIGKILL:
-        raise _cannot(f"it was killed while it loaded {order.model}", "probably memory ran out: use a smaller model")
-    raise _cannot(_last_line(log_file) or f"it ended with status {code}", f"see {log_file}")
-
-
-def _environment() -> dict[str, str]:
-    """What an engine needs and nothing else: no keys. Threads that wait sleep, unless the user says otherwise: spinning
-    ones stop each other as soon as the cores have something else to do."""
-    kept = {name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}
-    return {"OMP_WAIT_POLICY": "PASSIVE", **kept}
+    return await start_engine(order, _log_file(folders, files), note, command)
 
 
 def _log_file(folders: LocalFolders, files: EngineFiles) -> Path:
     return folders.state / f"engine-{files.registration.stem}.log"
-
-
-def _last_line(log_file: Path) -> str:
-    lines = log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1][:300] if lines else ""
-
-
-def _cannot(reason: str, hint: str) -> ModelError:
-    return ModelError("unknown_model", f"the local engine cannot be used: {reason}", hint)

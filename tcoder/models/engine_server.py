@@ -51,6 +51,7 @@ def main() -> None:
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     reports = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what libraries print belongs into the log
+    os.chdir("/")  # the starter's folder may be wanted gone
     try:
         serve(order, _llama(order), Reporter(reports.write))
     except StartError as failure:
@@ -184,6 +185,8 @@ class _Engine:
         if self._backend.counters().busy:
             self._register(self._current())
             return False
+        if self._watch and self._watch.outgrown:
+            self._remember(msgspec.structs.replace(self._watch.choice, at=0))
         return True
 
     def _current(self) -> Threads:
@@ -202,11 +205,14 @@ class _Engine:
             self._load(choice.threads)
         else:
             self._register(choice.threads)
+        self._remember(choice)
+        return choice
+
+    def _remember(self, choice: Choice) -> None:
         try:
             remember(self._memory, self._order.model, choice)
         except OSError as error:
             print(f"the choice of threads cannot be kept: {error}", file=sys.stderr)
-        return choice
 
     def _load(self, threads: Threads, *, found: bool = True) -> None:
         """Load with these threads, on the same port as before so that users need not look for it again."""

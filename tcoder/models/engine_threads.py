@@ -8,9 +8,9 @@ from msgspec import Struct
 
 FRESH_S = 14 * 24 * 3600
 _WORTH = 1.15  # more threads must be this much faster, because they are worth nothing once the cores are busy
-_SLOW = 0.5
-_SLOW_ANSWERS = 3
-_MIN_TOKENS = 8
+_SLOW, _FAST = 0.5, 1.6  # of the speed that was measured
+_ANSWERS = 3
+_MIN_PROMPT, _MIN_GENERATED = 64, 8  # fewer tokens say more about the overhead of a request
 _FIRST_PAUSE_S = 120.0
 
 
@@ -79,43 +79,43 @@ def _best(speeds: dict[int, float]) -> int:
 
 
 class Watch:
-    """Compares what responses report with what was measured. `slow` asks for a new measurement; each one that changes
-    nothing doubles the pause before the next, since the machine is simply busy."""
+    """Compares what responses report with what was measured. Several slow answers ask for a new measurement; each one
+    that changes nothing doubles the pause before the next, since the machine is simply busy. Several fast answers say
+    that the choice was made on a busy machine: worth a measurement too, but not the prompt cache that it costs now."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
         self._last = Counters()
-        self._slow_answers = 0
+        self._slow = 0
+        self._fast = 0
         self._pause_s = _FIRST_PAUSE_S
         self._not_before = 0.0
 
     def feed(self, counters: Counters) -> bool:
         """Take in the engine's totals; true when they have grown."""
         last, self._last = self._last, counters
-        verdicts = [
-            rate < _SLOW * expected
-            for tokens, seconds, expected in (
-                (
-                    counters.prompt_tokens - last.prompt_tokens,
-                    counters.prompt_s - last.prompt_s,
-                    self.choice.speed.prompt,
-                ),
-                (
-                    counters.generated_tokens - last.generated_tokens,
-                    counters.generation_s - last.generation_s,
-                    self.choice.speed.generation,
-                ),
-            )
-            if tokens >= _MIN_TOKENS and seconds > 0
-            for rate in (tokens / seconds,)
-        ]
-        if verdicts:
-            self._slow_answers = self._slow_answers + 1 if any(verdicts) else 0
+        prompt, generated = (
+            counters.prompt_tokens - last.prompt_tokens,
+            counters.generated_tokens - last.generated_tokens,
+        )
+        ratios: list[float] = []
+        if prompt >= _MIN_PROMPT and counters.prompt_s > last.prompt_s:
+            ratios.append(prompt / (counters.prompt_s - last.prompt_s) / self.choice.speed.prompt)
+        if generated >= _MIN_GENERATED and counters.generation_s > last.generation_s:
+            ratios.append(generated / (counters.generation_s - last.generation_s) / self.choice.speed.generation)
+        if ratios:
+            self._slow = self._slow + 1 if min(ratios) < _SLOW else 0
+            self._fast = self._fast + 1 if max(ratios) > _FAST else 0
         return counters != last
 
     def wants_measuring(self, now: float) -> bool:
         """`now` is monotonic time."""
-        return self._slow_answers >= _SLOW_ANSWERS and now >= self._not_before
+        return self._slow >= _ANSWERS and now >= self._not_before
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the next start should measure again."""
+        return self._fast >= _ANSWERS
 
     def measured(self, choice: Choice, now: float) -> None:
         """A new measurement was made: `choice` is what holds from now on."""
@@ -123,7 +123,7 @@ class Watch:
         self._pause_s = _FIRST_PAUSE_S if changed else self._pause_s * 2
         self._not_before = now + self._pause_s
         self.choice = choice
-        self._slow_answers = 0
+        self._slow = self._fast = 0
         self._last = Counters()
 
 

@@ -8,7 +8,8 @@ from typing import cast
 from msgspec import structs
 
 from tcoder.models.client import HttpModel, open_model
-from tcoder.models.engine import COMMAND, Endpoint, EngineLease, EngineSettings, hold_engine
+from tcoder.models.engine import Endpoint, EngineLease, EngineSettings, hold_engine
+from tcoder.models.engine_start import COMMAND
 from tcoder.models.local_folders import LocalFolders, local_folders
 from tcoder.models.weights import require
 from tcoder.protocol.errors import ModelError, WeightsError

