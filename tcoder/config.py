@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from tcoder.frontends.startup import MouseMode, ThemeName
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.permissions import Approval
 from tcoder.protocol.variant import Dialect, Effort
@@ -79,10 +80,10 @@ class LocalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UiSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    theme: str = "tcoder-dark"
+    theme: ThemeName = "tcoder-dark"
     ascii: bool = False
     reduced_motion: bool = False
-    mouse: Literal["on", "off", "scroll-only"] = "on"
+    mouse: MouseMode = "on"
     keys: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 

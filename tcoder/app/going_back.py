@@ -19,8 +19,7 @@ async def change(options: Options, direction: Literal["undo", "redo"]) -> int:
     loaded = load(path)
     state = replay(recorded.event for recorded in loaded.events)
     journal = Journal(path, next_seq=loaded.events[-1].seq + 1 if loaded.events else 1)
-    known = (*state.patches, *state.checkpoints)
-    ledger = await Ledger.open(place.root, place.config.folders.state, path.stem, known)
+    ledger = await Ledger.open(place.root, place.config.folders.state, path.stem)
     try:
         wanted = options.arguments[0] if options.arguments else ""
         patch = await (ledger.undo(wanted) if direction == "undo" else ledger.redo(wanted))

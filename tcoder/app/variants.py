@@ -16,7 +16,7 @@ URL_VARIABLES = {
 }
 NO_MODEL = NoModelError(
     "no model is configured",
-    "choose one with --model provider/model, or run `tcoder models pull local/qwen2.5-coder-1.5b` for one that needs no key",
+    "choose one with --model provider/model; `tcoder models pull local/qwen2.5-coder-1.5b` gets one that needs no key",
 )
 
 

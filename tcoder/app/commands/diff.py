@@ -16,8 +16,7 @@ async def run(options: Options) -> int:
     state = replay(recorded.event for recorded in load(path).events)
     diff = ""
     if state.checkpoints:
-        known = (*state.patches, *state.checkpoints)
-        ledger = await Ledger.open(place.root, place.config.folders.state, path.stem, known)
+        ledger = await Ledger.open(place.root, place.config.folders.state, path.stem)
         try:
             diff = await ledger.diff(state.checkpoints[0].id)
         finally:

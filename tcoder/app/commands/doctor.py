@@ -1,0 +1,105 @@
+"""`tcoder doctor`: what works on this machine, and how to mend what does not."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from tcoder.app.build import Place, find_place
+from tcoder.app.options import Options
+from tcoder.app.variants import choose
+from tcoder.models.weights import list_weights
+from tcoder.protocol.codec import encode
+from tcoder.protocol.errors import TcoderError
+
+
+class Check(Struct, frozen=True):
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+async def run(options: Options) -> int:
+    """Exit code 0 when everything that a run needs works, else 1."""
+    place = find_place(options)
+    examine: tuple[Callable[[Place], Check], ...] = (_git, _sandbox, _search, _terminal, _model, _weights, _folders)
+    checks = [check(place) for check in examine]
+    ok = all(check.ok for check in checks)
+    if options.json:
+        sys.stdout.write(encode({"ok": ok, "checks": checks}).decode() + "\n")
+        return 0 if ok else 1
+    for check in checks:
+        sys.stdout.write(f"{'✓' if check.ok else '✗'} {check.name:9} {check.detail}\n")
+        if not check.ok and check.fix:
+            sys.stdout.write(f"  {'':9} {check.fix}\n")
+    return 0 if ok else 1
+
+
+def _git(place: Place) -> Check:
+    program = shutil.which("git")
+    if not program:
+        return Check("git", False, "not installed", "install git 2.30 or newer")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    where = "a repository" if (place.root / ".git").exists() else "no repository; the ledger keeps a store of its own"
+    return Check("git", done.returncode == 0, f"{done.stdout.strip()}; {place.root} is {where}")
+
+
+def _sandbox(place: Place) -> Check:
+    from tcoder.workspace import sandbox  # late: other commands do without
+
+    if place.settings.sandbox == "off":
+        return Check("sandbox", True, "switched off in your settings: every command asks, or runs with your rights")
+    report = sandbox.probe()
+    return Check("sandbox", report.holds, f"{report.mode}: {report.detail}", report.fix)
+
+
+def _search(_place: Place) -> Check:
+    from tcoder.index.searching import ripgrep  # late: other commands do without
+
+    try:
+        return Check("search", True, ripgrep())
+    except TcoderError as error:
+        return Check("search", False, error.message, error.hint)
+
+
+def _terminal(_place: Place) -> Check:
+    term = os.environ.get("TERM", "")
+    colour = os.environ.get("COLORTERM", "")
+    detail = f"TERM={term or 'not set'}{f', {colour}' if colour else ''}"
+    if os.environ.get("TMUX"):
+        detail += "; in tmux: set -s extended-keys on; set -s extended-keys-format csi-u; set -s set-clipboard on"
+    return Check("terminal", True, detail + ("; line mode will be used" if term in ("", "dumb") else ""))
+
+
+def _model(place: Place) -> Check:
+    try:
+        chosen = choose(place.settings, os.environ)
+    except TcoderError as error:
+        return Check("model", False, error.message, error.hint)
+    names = ", ".join(f"{name}: {variant.id}" for name, variant in chosen.items())
+    return Check("model", True, names)
+
+
+def _weights(_place: Place) -> Check:
+    here = [status.id for status in list_weights() if status.present]
+    return Check(
+        "weights", True, ", ".join(here) or "no local model is here; `tcoder models list` shows what can be had"
+    )
+
+
+def _folders(place: Place) -> Check:
+    folders = place.config.folders
+    blocked = [str(path) for path in (folders.state, folders.cache) if not _writable(path)]
+    if blocked:
+        return Check("folders", False, f"cannot write {', '.join(blocked)}", "set TCODER_HOME to a folder of your own")
+    return Check("folders", True, f"state in {folders.state}")
+
+
+def _writable(path: Path) -> bool:
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    return os.access(there, os.W_OK)

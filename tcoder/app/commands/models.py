@@ -1,0 +1,101 @@
+"""`tcoder models [list|pull ID|test ID]`: what can be chosen, local weights, a live probe."""
+
+import os
+import sys
+import time
+
+from tcoder.app.build import Place, find_place, open_model
+from tcoder.app.options import Options
+from tcoder.app.variants import choose
+from tcoder.models import catalogue
+from tcoder.models.weights import WeightsStatus, list_weights, pull
+from tcoder.models.weights_store import PullProgress, human
+from tcoder.protocol.codec import encode
+from tcoder.protocol.errors import UsageError
+
+
+async def run(options: Options) -> int:
+    what, *rest = options.arguments or ("list",)
+    match what:
+        case "list":
+            return _list(options)
+        case "pull" if rest:
+            return await _pull(options, rest[0])
+        case "test":
+            return await _test(options, find_place(options), rest[0] if rest else "")
+        case _:
+            raise UsageError(f"unknown: models {' '.join(options.arguments)}", "use list, pull ID or test ID")
+
+
+def _list(options: Options) -> int:
+    weights = list_weights()
+    if options.json:
+        models = [{"id": entry.id, "window": entry.window} for entry in catalogue.models()]
+        providers = list(catalogue.providers())
+        sys.stdout.write(encode({"local": weights, "models": models, "providers": providers}).decode() + "\n")
+        return 0
+    sys.stdout.write("local, no key needed:\n")
+    for status in weights:
+        sys.stdout.write(f"  {status.id:28} {human(status.bytes):>9}  {_state(status)}\n")
+    sys.stdout.write("\nknown:\n")
+    for entry in catalogue.models():
+        if not entry.id.startswith("local/"):
+            sys.stdout.write(f"  {entry.id}\n")
+    sys.stdout.write(f"\nproviders, with any of their models: {', '.join(catalogue.providers())}\n")
+    return 0
+
+
+def _state(status: WeightsStatus) -> str:
+    if status.verified:
+        return "here, verified"
+    if status.present:
+        return "here, not verified yet"
+    return f"tcoder models pull {status.id}"
+
+
+async def _pull(options: Options, source: str) -> int:
+    path = await pull(source, on_progress=None if options.quiet else _Meter())
+    if options.json:
+        sys.stdout.write(encode({"id": source, "path": str(path)}).decode() + "\n")
+    else:
+        sys.stdout.write(f"{path}\n")
+    return 0
+
+
+class _Meter:
+    """Progress on stderr: one line that rewrites itself on a terminal, a line every few seconds elsewhere."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._note = ""
+        self._terminal = sys.stderr.isatty()
+
+    def __call__(self, progress: PullProgress) -> None:
+        now = time.monotonic()
+        fresh = progress.note != self._note
+        if not fresh and now - self._last < (0.2 if self._terminal else 5.0):
+            return
+        self._last, self._note = now, progress.note
+        share = f" of {human(progress.total)}" if progress.total else ""
+        text = f"{progress.note or 'fetching'}: {human(progress.done)}{share}"
+        sys.stderr.write(f"\r\x1b[K{text}" if self._terminal else f"{text}\n")
+        if self._terminal and progress.done == progress.total:
+            sys.stderr.write("\n")
+        sys.stderr.flush()
+
+
+async def _test(options: Options, place: Place, model_id: str) -> int:
+    from msgspec.structs import replace  # late: only a probe asks a model
+
+    from tcoder.models.probe import probe, render  # late: only a probe asks a model
+
+    settings = replace(place.settings, model=model_id) if model_id else place.settings
+    place = Place(place.root, replace(place.config, settings=settings), place.trusted)
+    variant = choose(settings, os.environ)["standard"]
+    model = open_model(place)
+    try:
+        report = await probe(model, variant, needle=options.needle)
+    finally:
+        await model.close()
+    sys.stdout.write(encode(report).decode() + "\n" if options.json else render(report))
+    return 0 if report.ok else 6
