@@ -118,3 +118,14 @@ class Checkpoint(Struct, frozen=True):
     tree: str
     cause: Cause
     uncovered: tuple[str, ...] = ()
+
+
+class Conflict(Struct, frozen=True):
+    """A file in which a change could not be taken back: what is there now, what would be put there, and both in one
+    text with conflict markers (empty for binary content). Contents are text for people; empty = no file."""
+
+    path: str
+    reason: str
+    now: str = ""
+    wanted: str = ""
+    merged: str = ""

@@ -81,10 +81,11 @@ class WorkspaceFiles:
             return None
         except OSError as error:
             raise WorkspaceError(self._why(name, error)) from error
+        status = os.fstat(fd)
+        if what := kind_of(status.st_mode):
+            os.close(fd)
+            raise WorkspaceError(f"{path} is {what}, not a file")
         with os.fdopen(fd, "rb") as file:
-            status = os.fstat(file.fileno())
-            if what := kind_of(status.st_mode):
-                raise WorkspaceError(f"{path} is {what}, not a file")
             if status.st_size > limit:
                 raise WorkspaceError(f"{path} is {status.st_size} bytes, more than {limit}", "read it in the shell")
             data = file.read(limit + 1)

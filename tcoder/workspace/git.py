@@ -106,11 +106,21 @@ class Git:
     ) -> bytes:
         """Run git and give back what it printed. Raises `GitError` with its first line of complaint for an exit code
         that is not in `accept`, and when it takes longer than `timeout_s`."""
-        env = self._environment | await self._hardening() | dict(environment or {})
-        done = await self._spawn([*self._command, *arguments], env, data, timeout_s)
+        done = await self.complete(*arguments, data=data, environment=environment, timeout_s=timeout_s)
         if done.code not in accept:
             raise GitError(f"git {arguments[0]}: {done.complaint or f'exit code {done.code}'}")
         return done.out
+
+    async def complete(
+        self,
+        *arguments: str,
+        data: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> Completed:
+        """Like `run`, for a command whose exit code says more than whether it went well."""
+        env = self._environment | await self._hardening() | dict(environment or {})
+        return await self._spawn([*self._command, *arguments], env, data, timeout_s)
 
     async def settings(self) -> dict[str, str]:
         """What the repository and the user have configured, by lower-case key; of several values the last. Reading

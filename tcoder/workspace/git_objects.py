@@ -8,6 +8,7 @@ import ctypes
 import hashlib
 import os
 import secrets
+import threading
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ObjectStore:
-    """The loose objects of one repository. Its methods may be called from threads, one at a time."""
+    """The loose objects of one repository. Its methods may be called from threads."""
 
     def __init__(self, git: Git, git_dir: Path, algorithm: Algorithm) -> None:
         self._git = git
@@ -33,6 +34,7 @@ class ObjectStore:
         self.digits = 40 if algorithm == "sha1" else 64
         self._known: set[str] = set()
         self._unsynced: list[str] = []
+        self._lock = threading.Lock()
 
     def trust(self, ids: Iterable[str]) -> None:
         """Objects that are there already and need not be written again."""
@@ -71,11 +73,13 @@ class ObjectStore:
         except OSError:
             os.unlink(temporary)
             raise
-        self._unsynced.append(place)
+        with self._lock:
+            self._unsynced.append(place)
 
     def take_unsynced(self) -> tuple[str, ...]:
         """Files written since the last call, for `sync`."""
-        places, self._unsynced = tuple(self._unsynced), []
+        with self._lock:
+            places, self._unsynced = tuple(self._unsynced), []
         return places
 
     def sync(self, places: Sequence[str]) -> None:

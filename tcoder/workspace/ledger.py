@@ -1,35 +1,38 @@
 """The ledger: every change of the tree as a named patch with its cause, every state worth returning to a checkpoint.
 
-Trees live in the repository's object store (outside git in a bare store in the state folder) and are kept from being
-collected by refs under `refs/tcoder/SESSION/`. The user's HEAD, index, stash, branches, hooks and reflogs are never
-touched. What happened is told to the session's journal; the ledger is given it again when it is opened later.
+Trees are written beside everything else into the repository's object store (outside git into a bare store in the state
+folder) and kept by refs under `refs/tcoder/SESSION/`. The user's HEAD, index, stash, branches, hooks and reflogs are
+never touched. A log in the state folder says what happened, so a ledger can be opened again after any end.
 """
 
 import asyncio
 import hashlib
 import os
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from tcoder.protocol.edits import Cause, ChangeKind, Checkpoint, FileChange, Patch
-from tcoder.protocol.errors import WorkspaceError
-from tcoder.workspace import restore
-from tcoder.workspace.git import Git, check_ref
+from tcoder.protocol.edits import Cause, CauseKind, Checkpoint, Patch
+from tcoder.protocol.errors import GitError, WorkspaceError
+from tcoder.workspace import ledger_restore
+from tcoder.workspace.atomic import Change
+from tcoder.workspace.files import WorkspaceFiles, digest_of
+from tcoder.workspace.git import Git, check_ref, common_dir
+from tcoder.workspace.git_objects import LINK, PROGRAM
+from tcoder.workspace.ledger_diff import compare
+from tcoder.workspace.ledger_log import CheckpointLine, Log, PatchLine, fold
+from tcoder.workspace.ledger_refs import Refs, ref_folder
+from tcoder.workspace.ledger_restore import ConflictError, Target, differences
+from tcoder.workspace.ledger_snapshot import Snapshots
+from tcoder.workspace.ledger_sweep import Limits
+from tcoder.workspace.ledger_tree import Entry
+from tcoder.workspace.paths import quote, unquote
 from tcoder.workspace.repository import git_dir_of
-from tcoder.workspace.snapshot import Snapshots
 
-IDENTITY = {
-    "GIT_AUTHOR_NAME": "tcoder",
-    "GIT_AUTHOR_EMAIL": "tcoder@localhost",
-    "GIT_COMMITTER_NAME": "tcoder",
-    "GIT_COMMITTER_EMAIL": "tcoder@localhost",
-}
-KINDS: dict[str, ChangeKind] = {"A": "added", "M": "modified", "D": "deleted", "T": "mode", "R": "renamed"}
-MAX_DIFF_BYTES = 400_000
+__all__ = ["ConflictError", "Ledger", "Limits"]
+
+NOT_OURS: frozenset[CauseKind] = frozenset({"user", "undo", "redo"})
+USUAL_MODES = frozenset({0o644, 0o755, 0o664, 0o775})
 
 
 def _now() -> str:
@@ -39,221 +42,332 @@ def _now() -> str:
 class Ledger:
     """The patches and checkpoints of one session in one work tree."""
 
-    def __init__(self, git: Git, snapshots: Snapshots, session_id: str, known: Sequence[Patch | Checkpoint]) -> None:
+    def __init__(self, git: Git, snapshots: Snapshots, refs: Refs, log: Log) -> None:
         self._git = git
         self._snapshots = snapshots
-        self._session_id = session_id
-        self._patches = {item.id: item for item in known if isinstance(item, Patch)}
-        self._checkpoints = {item.id: item for item in known if isinstance(item, Checkpoint)}
-        self._tree = ""
+        self._sweep = snapshots.sweep
+        self._refs = refs
+        self._log = log
+        self._files = WorkspaceFiles(git.root)
+        self._timeline = fold(log.lines)
+        self._recorded = ""
         self._lock = asyncio.Lock()
-        self._keeping: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def open(
-        cls, root: Path, state_dir: Path, session_id: str, known: Sequence[Patch | Checkpoint] = ()
-    ) -> "Ledger":
-        """Open the ledger of a session; `known` is what its journal already holds. Raises `GitError`."""
-        folder = state_dir / "ledger"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        own = git_dir_of(root)
-        if own is None:
-            git = await _own_store(root, folder)
-        else:
-            git = Git(root)
-        index = Path(tempfile.mkstemp(prefix=f"{session_id}-", suffix=".index", dir=folder)[1])
-        index.unlink()
-        snapshots = Snapshots(git, index)
-        user_index = own / "index" if own else None
-        await snapshots.seed(user_index)
-        ledger = cls(git, snapshots, session_id, known)
-        ledger._index = index
+    async def open(cls, root: Path, state_dir: Path, session_id: str, *, limits: Limits | None = None) -> "Ledger":
+        """Open the ledger of a session, a new or an old one. Raises `GitError`, and `WorkspaceError` when the session
+        is open elsewhere."""
+        root = root.resolve()
+        folder = ledger_folder(root, state_dir)
+        log = Log(folder / f"{ref_folder(session_id)}.jsonl")
+        try:
+            git, git_dir, own = await _find_store(root, folder)
+            settings = await git.settings()
+            algorithm = "sha256" if settings.get("extensions.objectformat") == "sha256" else "sha1"
+            snapshots = Snapshots(git, git_dir, algorithm, limits or Limits())
+            ledger = cls(git, snapshots, Refs(git, snapshots.store, session_id), log)
+            await snapshots.seed(from_index=not own)
+            await ledger._resume()
+        except BaseException:
+            log.close()
+            raise
         return ledger
 
-    _index: Path
+    async def _resume(self) -> None:
+        """Go on from where an earlier run stopped: what has changed since is not recorded yet."""
+        self._recorded = await self._snapshots.take()
+        if not self._timeline:
+            return
+        patches = [item for item in self._timeline if isinstance(item, Patch)]
+        first = self._timeline[0]
+        last = patches[-1].after if patches else first.tree if isinstance(first, Checkpoint) else first.before
+        await self._refs.catch_up(self._timeline)
+        if last == self._recorded:
+            return
+        changed = await self._differences(last, self._recorded)
+        await self._snapshots.cover(path for path, (_, now) in changed.items() if now is None)
+        current = await self._snapshots.take()
+        changed = await self._differences(last, current)
+        self._sweep.changed.update({path: before for path, (before, _) in changed.items()})
+        self._recorded = last
 
     # -- recording
 
     async def checkpoint(self, cause: Cause) -> Checkpoint:
-        """Keep the tree as it is now. Raises `GitError`."""
+        """Keep the tree as it is now. Raises `GitError`, `WorkspaceError`: then there is no checkpoint, and what it was
+        to protect must not begin."""
         async with self._lock:
-            tree = await self._take()
-            made = Checkpoint(f"c{len(self._checkpoints) + 1}", _now(), tree, cause, self._snapshots.uncovered)
-            self._checkpoints[made.id] = made
-            self._keep(made.id, tree, cause)
+            tree = await self._snapshots.take()
+            number = sum(isinstance(item, Checkpoint) for item in self._timeline) + 1
+            made = Checkpoint(f"c{number}", _now(), tree, cause, self.uncovered)
+            self._log.append(CheckpointLine(made))
+            self._timeline.append(made)
+            self._refs.keep(made.id, tree, cause)
             return made
 
     async def record(self, cause: Cause) -> tuple[Patch, str] | None:
-        """What has changed since the last look at the tree, as a patch of this cause, and its unified diff; None when
-        nothing has. Raises `GitError`."""
+        """What has changed since the last patch (or since the ledger was opened), as a patch of this cause, and its
+        unified diff; None when nothing has. Raises `GitError`, `WorkspaceError`."""
         async with self._lock:
-            before = self._tree or await self._take()
-            after = await self._take()
-            if before == after:
-                return None
-            return await self._record(before, after, cause)
+            return await self._record(cause)
 
-    async def _take(self) -> str:
-        self._tree = await self._snapshots.take()
-        return self._tree
-
-    async def _record(self, before: str, after: str, cause: Cause) -> tuple[Patch, str]:
-        files, diff = await self._compare(before, after)
-        patch = Patch(f"p{len(self._patches) + 1}", _now(), cause, files, before, after)
-        self._patches[patch.id] = patch
-        self._keep(patch.id, after, cause)
+    async def _record(self, cause: Cause) -> tuple[Patch, str] | None:
+        after = await self._snapshots.take()
+        before = self._recorded
+        if before == after:
+            self._sweep.settle()
+            return None
+        files, diff = await compare(self._git, before, after, files=len(self._sweep.changed))
+        number = sum(isinstance(item, Patch) for item in self._timeline) + 1
+        patch = Patch(f"p{number}", _now(), cause, files, before, after)
+        line = PatchLine(patch, self._unusual_modes(), tuple(quote(name) for name in self._sweep.new_folders))
+        self._log.append(line)
+        self._timeline = fold(self._log.lines)
+        self._recorded = after
+        self._sweep.settle()
+        self._refs.keep(patch.id, after, cause)
         return patch, diff
 
-    def _keep(self, name: str, tree: str, cause: Cause) -> None:
-        """Protect a tree from garbage collection, without anybody waiting for it."""
-        task = asyncio.create_task(self._write_ref(name, tree, cause))
-        self._keeping.add(task)
-        task.add_done_callback(self._keeping.discard)
+    def _unusual_modes(self) -> dict[str, tuple[int, int]]:
+        """Permission bits of changed files that git does not keep."""
+        found: dict[str, tuple[int, int]] = {}
+        for path, before in self._sweep.changed.items():
+            now = self._sweep.modes.get(path, -1) if path in self._sweep.entries else -1
+            then = self._sweep.old_modes.get(path, -1) if before else -1
+            if {now, then} - USUAL_MODES - {-1}:
+                found[quote(path)] = (then, now)
+        return found
 
-    async def _write_ref(self, name: str, tree: str, cause: Cause) -> None:
-        message = f"{cause.kind}: {cause.summary}"[:200]
-        commit = await self._git.run("commit-tree", tree, "-m", message, environment=IDENTITY)
-        await self._git.run("update-ref", f"refs/tcoder/{self._session_id}/{name}", commit.decode().strip())
+    async def cover(self, paths: Iterable[str]) -> None:
+        """Say which files tcoder is about to change, relative to the root: they are covered from now on even if
+        they are ignored. To be called before the change."""
+        async with self._lock:
+            await self._snapshots.cover(self._files.resolve(path) for path in paths)
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """What the last snapshot does not hold, and why."""
+        problem = self._refs.problem
+        return (*self._snapshots.uncovered, *((problem,) if problem else ()))
 
     # -- looking
 
+    def timeline(self) -> list[Patch | Checkpoint]:
+        """Patches and checkpoints, oldest first."""
+        return list(self._timeline)
+
     @property
     def patches(self) -> tuple[Patch, ...]:
-        return tuple(self._patches.values())
+        return tuple(item for item in self._timeline if isinstance(item, Patch))
 
     async def diff(self, since: str, until: str = "") -> str:
-        """A unified diff from a checkpoint, or from before a patch, until another or now."""
+        """A unified diff from a checkpoint, or from before a patch, until another one or now."""
         async with self._lock:
-            end = self._tree_of(until) if until else await self._take()
-            return (await self._compare(self._tree_of(since), end))[1]
+            end = self._tree_of(until) if until else await self._snapshots.take()
+            return (await compare(self._git, self._tree_of(since), end))[1]
+
+    async def tree(self, name: str = "") -> str:
+        """The git tree of a checkpoint, of the state before a patch, or (empty) of the work tree now."""
+        async with self._lock:
+            return self._tree_of(name) if name else await self._snapshots.take()
+
+    @property
+    def git(self) -> Git:
+        """git in the store that holds the trees."""
+        return self._git
 
     def _tree_of(self, name: str) -> str:
-        if name in self._checkpoints:
-            return self._checkpoints[name].tree
-        if name in self._patches:
-            return self._patches[name].before
+        item = self._find(name)
+        return item.tree if isinstance(item, Checkpoint) else item.before
+
+    def _find(self, name: str) -> Patch | Checkpoint:
+        for item in self._timeline:
+            if item.id == name:
+                return item
         raise WorkspaceError(f"there is no patch or checkpoint {name!r}", "see `tcoder timeline`")
 
-    async def _compare(self, before: str, after: str) -> tuple[tuple[FileChange, ...], str]:
-        """Files that differ between two trees, and the unified diff."""
-        options = ("--no-ext-diff", "--no-textconv", "-r", "-M", "--no-commit-id")
+    async def _differences(self, before: str, after: str) -> dict[str, tuple[Entry | None, Entry | None]]:
         trees = (check_ref(before), check_ref(after))
-        summary = await self._git.run("diff-tree", *options, "-z", "--raw", "--numstat", *trees)
-        diff = await self._git.run("diff-tree", *options, "-p", *trees)
-        text = diff[:MAX_DIFF_BYTES].decode("utf-8", "replace")
-        if len(diff) > MAX_DIFF_BYTES:
-            text += f"\n… {len(diff) - MAX_DIFF_BYTES} more bytes\n"
-        return _file_changes(summary), text
+        return differences(await self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", *trees))
 
     # -- going back
 
     async def undo(self, patch_id: str = "") -> Patch:
-        """Take one patch back, whatever came after it, by a three-way merge; that is a patch too, so it can be undone.
-        Raises `WorkspaceError` when what came after it is in the way; then nothing is changed."""
-        wanted = self._undoable(patch_id)
-        return await self._reapply(wanted, wanted.after, wanted.before, "undo")
+        """Take one patch back, whatever came after it, by a three-way merge; empty = the last one that the agent made.
+        That is a patch too, so it can be undone. Raises `ConflictError` when what came after it is in the way; then
+        nothing is changed."""
+        async with self._lock:
+            wanted = self._undoable(patch_id)
+            changed = await self._differences(wanted.after, wanted.before)
+            return await self._reach([wanted.id], changed, Cause("undo", wanted.id, wanted.cause.turn))
 
     async def redo(self, patch_id: str = "") -> Patch:
-        """Apply a patch again that was undone."""
-        undone = [patch for patch in self._patches.values() if patch.undone]
-        wanted = self._patches.get(patch_id) if patch_id else (undone[-1] if undone else None)
-        if wanted is None or not wanted.undone:
-            raise WorkspaceError(f"{patch_id or 'nothing'} was not undone", "see `tcoder timeline`")
-        return await self._reapply(wanted, wanted.before, wanted.after, "redo")
+        """Apply a patch again that was undone; empty = the one that was undone last."""
+        async with self._lock:
+            wanted = self._redoable(patch_id)
+            changed = await self._differences(wanted.before, wanted.after)
+            return await self._reach([wanted.id], changed, Cause("redo", wanted.id, wanted.cause.turn))
 
     def _undoable(self, patch_id: str) -> Patch:
-        own = [p for p in self._patches.values() if not p.undone and p.cause.kind not in ("user", "undo", "redo")]
         if patch_id:
-            wanted = self._patches.get(patch_id)
-            if wanted is None:
-                raise WorkspaceError(f"there is no patch {patch_id!r}", "see `tcoder timeline`")
+            wanted = self._find(patch_id)
+            if not isinstance(wanted, Patch):
+                raise WorkspaceError(f"{patch_id} is a checkpoint, not a patch", "roll back to it instead")
             if wanted.undone:
                 raise WorkspaceError(f"{patch_id} is undone already", "redo it, or choose another")
             return wanted
+        own = [patch for patch in self.patches if not patch.undone and patch.cause.kind not in NOT_OURS]
         if not own:
             raise WorkspaceError("there is nothing to undo")
         return own[-1]
 
-    async def _reapply(self, wanted: Patch, old: str, new: str, kind: str) -> Patch:
-        async with self._lock:
-            await self._record_strays()
-            current = self._tree
-            merged = await restore.merge(self._git, current, old, new)
-            await restore.write_tree(self._git, current, merged)
-            after = await self._take()
-            cause = Cause("undo" if kind == "undo" else "redo", wanted.id, wanted.cause.turn)
-            self._patches[wanted.id] = replace(wanted, undone=kind == "undo")
-            patch, _ = await self._record(current, after, cause)
-            return patch
+    def _redoable(self, patch_id: str) -> Patch:
+        undone = [patch for patch in self.patches if patch.undone and patch.cause.kind not in ("undo", "redo")]
+        if patch_id:
+            wanted = self._find(patch_id)
+            if not isinstance(wanted, Patch) or not wanted.undone:
+                raise WorkspaceError(f"{patch_id} was not undone", "see `tcoder timeline`")
+            return wanted
+        undos = [patch.cause.summary for patch in self.patches if patch.cause.kind == "undo" and not patch.undone]
+        last = next((name for name in reversed(undos) if any(patch.id == name for patch in undone)), "")
+        if not last:
+            raise WorkspaceError("nothing was undone")
+        return next(patch for patch in undone if patch.id == last)
 
     async def rollback(self, checkpoint_id: str) -> Patch:
-        """Bring the files back to a checkpoint. What the user made since stays; it is a patch, so it can be undone."""
+        """Take back everything that was done since a checkpoint, but for what the user did; that is a patch too, so it
+        can be undone. Raises `ConflictError` when the user's changes are in the way; then nothing is changed."""
         async with self._lock:
-            await self._record_strays()
-            current = self._tree
-            target = self._tree_of(checkpoint_id)
-            keep = self._made_by_user(target)
-            await restore.write_tree(self._git, current, target, keep=keep)
-            after = await self._take()
-            if after == current:
-                raise WorkspaceError(f"the files are as at {checkpoint_id} already")
-            patch, _ = await self._record(current, after, Cause("rollback", checkpoint_id))
-            return patch
+            at = self._timeline.index(self._find(checkpoint_id))
+            await self._record(Cause("user", "changed meanwhile"))
+            since = [item for item in self._timeline[at:] if isinstance(item, Patch)]
+            current = dict(self._sweep.entries)
+            targets: dict[str, Target] = {}
+            for patch in reversed(since):
+                if patch.cause.kind == "user":
+                    continue
+                changed = await self._differences(patch.after, patch.before)
+                for path, target in (await self._plan(f"rolling back to {checkpoint_id}", current, changed)).items():
+                    targets[path] = target
+                    if target.entry is None:
+                        current.pop(path, None)
+                    else:
+                        current[path] = target.entry
+                    if target.data is not None:
+                        self._snapshots.store.write("blob", target.data)
+            targets = {path: one for path, one in targets.items() if self._sweep.entries.get(path) != one.entry}
+            if not targets:
+                raise WorkspaceError(f"nothing but the user's own changes came after {checkpoint_id}")
+            ids = [patch.id for patch in since if patch.cause.kind != "user"]
+            return await self._put(ids, targets, Cause("rollback", checkpoint_id))
 
-    def _made_by_user(self, target: str) -> frozenset[str]:
-        users = (patch for patch in self._patches.values() if patch.cause.kind == "user" and patch.before != target)
-        return frozenset(change.path for patch in users for change in patch.files if change.change == "added")
+    async def _plan(self, what: str, current: Mapping[str, Entry], changed: ledger_restore.Wanted) -> dict[str, Target]:
+        try:
+            return await ledger_restore.plan(self._git, self._snapshots.store, current, changed)
+        except ConflictError as error:
+            raise ConflictError(what, error.conflicts) from error
 
-    async def _record_strays(self) -> None:
-        """Before anything is put back, what changed unnoticed becomes a patch of the user's, so nothing can be lost."""
-        before = self._tree or await self._take()
-        after = await self._take()
-        if before != after:
-            await self._record(before, after, Cause("user", "changed meanwhile"))
+    async def _reach(self, ids: list[str], changed: ledger_restore.Wanted, cause: Cause) -> Patch:
+        await self._record(Cause("user", "changed meanwhile"))
+        what = f"{'undoing' if cause.kind == 'undo' else 'redoing'} {cause.summary}"
+        targets = await self._plan(what, self._sweep.entries, changed)
+        if not targets:
+            raise WorkspaceError(f"{what} changes nothing: the files are like that already")
+        return await self._put(ids, targets, cause)
+
+    async def _put(self, ids: list[str], targets: Mapping[str, Target], cause: Cause) -> Patch:
+        """Write the targets, all or none, and record that as a patch."""
+        lines = [line for line in self._log.lines if isinstance(line, PatchLine) and line.patch.id in ids]
+        forward = cause.kind == "redo"
+        modes = {unquote(path): both[forward] for line in lines for path, both in line.modes.items()}
+        blobs = await self._snapshots.store.read(
+            entry.oid for path in targets if (entry := self._sweep.entries.get(path)) is not None
+        )
+        changes = [self._change(path, target, blobs, modes.get(path, -1)) for path, target in targets.items()]
+        made = {unquote(folder) for line in lines for folder in line.folders}
+        await asyncio.to_thread(self._write, changes, made)
+        recorded = await self._record(cause)
+        if recorded is None:
+            raise WorkspaceError("the files did not change", "somebody else changed them at the same time")
+        return next(patch for patch in self.patches if patch.id == recorded[0].id)
+
+    def _change(self, path: str, target: Target, blobs: Mapping[str, bytes], mode: int) -> Change:
+        now = self._sweep.entries.get(path)
+        old = digest_of(blobs[now.oid]) if now else ""
+        link = target.entry is not None and target.entry.mode == LINK
+        bits: int | None = mode if mode >= 0 else None
+        if target.entry and not link:
+            program = target.entry.mode == PROGRAM
+            current = self._sweep.modes.get(path) if now and now.mode != LINK else None
+            if bits is None and current is not None and bool(current & 0o100) != program:
+                bits = current | (current & 0o444) >> 2 if program else current & ~0o111
+            elif bits is None and current is None and program:
+                bits = 0o755
+        return Change(path, old, target.data, bits, link)
+
+    def _write(self, changes: list[Change], made: set[str]) -> None:
+        """A folder may have to make room for a file and the other way round: then what goes, goes first."""
+        going = [change for change in changes if change.new is None]
+        gone = {change.path for change in going}
+        coming = [change for change in changes if change.new is not None]
+        folders_needed = {above for change in coming for above in _above(change.path)}
+        folders_left = {above for path in gone for above in _above(path)}
+        if gone & folders_needed or folders_left & {change.path for change in coming}:
+            self._files.commit(going)
+            self._remove_empty(gone, made | folders_left)
+            self._files.commit(coming)
+            return
+        self._files.commit(changes)
+        self._remove_empty(gone, made)
+
+    def _remove_empty(self, gone: set[str], made: set[str]) -> None:
+        """Remove folders that came with what is gone, where nothing else is in them."""
+        candidates = made & {above for path in gone for above in _above(path)}
+        for folder in sorted(candidates, key=len, reverse=True):
+            place = self._git.root / folder
+            if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
+                place.rmdir()
 
     async def close(self) -> None:
-        """Wait for the refs that are being written and remove the private index."""
-        if self._keeping:
-            await asyncio.gather(*self._keeping, return_exceptions=True)
-        self._index.unlink(missing_ok=True)
+        """Write the refs that are still missing and let the session go."""
+        try:
+            await self._refs.settle()
+        finally:
+            self._log.close()
+            self._sweep.close()
 
 
-async def _own_store(root: Path, folder: Path) -> Git:
+def _above(path: str) -> list[str]:
+    """The folders that a path lies in, the nearest first."""
+    found: list[str] = []
+    while path := path.rpartition("/")[0]:
+        found.append(path)
+    return found
+
+
+def ledger_folder(root: Path, state_dir: Path) -> Path:
+    """Where the ledgers of a work tree keep their logs, and their store outside git."""
+    return state_dir / "ledger" / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+
+
+async def _find_store(root: Path, folder: Path) -> tuple[Git, Path, bool]:
+    """git for the trees, its directory, and whether it is a store of our own: outside git, and where the repository
+    cannot be read or written."""
+    git_dir = git_dir_of(root)
+    if git_dir is not None and os.access(common_dir(git_dir) / "objects", os.W_OK):
+        git = Git(root, git_dir=git_dir)
+        try:
+            await git.settings()
+        except GitError:
+            return *await _own_store(root, folder), True
+        return git, git_dir, False
+    return *await _own_store(root, folder), True
+
+
+async def _own_store(root: Path, folder: Path) -> tuple[Git, Path]:
     """A bare store for a folder that is in no repository."""
-    store = folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.git"
-    git = Git(root, git_dir=store)
+    store = folder / "store.git"
     if not (store / "HEAD").exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         await Git(folder).run("init", "--quiet", "--bare", "--template=", str(store))
-        (store / "info").mkdir(exist_ok=True)
-    return git
-
-
-def _file_changes(summary: bytes) -> tuple[FileChange, ...]:
-    """Parse `diff-tree -z --raw --numstat`: first the raw records, then the counts."""
-    fields = summary.decode("utf-8", "surrogateescape").split("\0")
-    kinds: dict[str, tuple[ChangeKind, str]] = {}
-    changes: list[FileChange] = []
-    position = 0
-    while position < len(fields) and fields[position]:
-        field = fields[position]
-        if field.startswith(":"):
-            status = field.split(" ")[-1]
-            renamed = status[0] in "RC"
-            path = fields[position + 2] if renamed else fields[position + 1]
-            old_path = fields[position + 1] if renamed else ""
-            modes = field[1:].split(" ")[:2]
-            kind = KINDS.get(status[0], "modified")
-            if status[0] == "M" and modes[0] != modes[1]:
-                kind = "mode"
-            kinds[path] = (kind, old_path)
-            position += 3 if renamed else 2
-            continue
-        added, removed, path = field.split("\t", 2)
-        if not path:
-            path = fields[position + 2]
-            position += 2
-        kind, old_path = kinds.get(path, ("modified", ""))
-        counts = (0 if added == "-" else int(added), 0 if removed == "-" else int(removed))
-        changes.append(FileChange(path, kind, *counts, old_path=old_path))
-        position += 1
-    return tuple(changes)
+    return Git(root, git_dir=store), store

@@ -94,7 +94,7 @@ def apply_edits(edits: Sequence[Edit], contents: Contents) -> PatchResult:
     drafts: dict[str, _Draft] = {}
 
     def draft(path: str) -> _Draft:
-        name = posixpath.normpath(path)
+        name = path if "://" in path else posixpath.normpath(path)
         if name in drafts:
             return drafts[name]
         file = contents(name)
