@@ -122,7 +122,7 @@ def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Option
     elif not command and arguments:
         if len(arguments) > 1:
             raise UsageError(f"unknown command {arguments[0]!r}", "quote a task: tcoder --task '…'")
-        path, arguments = arguments[0], ()
+        (path,), arguments = arguments, ()
     given["add_dirs"] = tuple(given["add_dirs"] or ())
     given["allowed_tools"] = tuple(
         name for names in given["allowed_tools"] or () for name in names.replace(",", " ").split()

@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from tcoder.frontends.startup import Startup
 from tcoder.protocol.errors import NoModelError
 from tcoder.protocol.handles import SessionHandle
 from tcoder.protocol.queries import SessionChoice
-from tcoder.workspace.repository import branch_of
+from tcoder.workspace.repository import git_dir_of
 
 if TYPE_CHECKING:
     from tcoder.frontends.tui.prepaint import Prepaint
@@ -85,7 +86,7 @@ def _startup(options: Options, place: Place) -> Startup:
     return Startup(
         workspace=str(place.root),
         version=__version__,
-        branch=branch_of(place.root),
+        branch=_branch(place.root),
         sandbox=place.settings.sandbox,
         theme=ui.theme,
         mouse=ui.mouse,
@@ -98,6 +99,15 @@ def _startup(options: Options, place: Place) -> Startup:
         clip_file=str(state / "clip.txt"),
         no_model=_why_no_model(place),
     )
+
+
+def _branch(root: Path) -> str:
+    """The branch that is checked out, the beginning of a commit id when none is, empty outside git."""
+    git_dir = git_dir_of(root)
+    if git_dir is None:
+        return ""
+    head = (git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:8]
 
 
 def _why_no_model(place: Place) -> str:

@@ -52,8 +52,9 @@ def _print_settings(options: Options, settings: dict[str, Any], sources: dict[st
 def _flatten(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     flat: list[tuple[str, Any]] = []
     for key, value in values.items():
+        below: Any = value
         if isinstance(value, dict) and value:
-            flat += _flatten(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType] settings as data
+            flat += _flatten(below, f"{prefix}{key}.")
         else:
             flat.append((f"{prefix}{key}", value))
     return flat
