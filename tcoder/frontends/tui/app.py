@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from typing import Literal
 
 from textual.app import App
 from textual.driver import Driver
@@ -18,6 +19,7 @@ from tcoder.protocol.handles import Connect
 from tcoder.protocol.ops import Close, Submit
 from tcoder.protocol.queries import ListUserCommands, SessionChoice, UserCommandList
 
+Reason = Literal["quit", "sigint", "sigterm", "sighup", "done"]
 DEEDS: Deeds = {**turn.DEEDS, **variant.DEEDS, **view.DEEDS, **session.DEEDS, **prompt.DEEDS, **review.DEEDS}
 
 
@@ -40,6 +42,7 @@ class TcoderApp(App[int]):
         self.desk = Desk(startup, connect)
         self.main = MainScreen(self.desk, DEEDS)
         self.started = False
+        self._ending: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
 
     def get_default_screen(self) -> MainScreen:
@@ -71,6 +74,15 @@ class TcoderApp(App[int]):
         self._following.add_done_callback(self._followed)
         reply = await self.desk.session.query(ListUserCommands())
         self.desk.user_commands = reply.commands if isinstance(reply, UserCommandList) else ()
+
+    def end(self, reason: Reason, code: int) -> None:
+        """Leave from outside: a signal came. The session is closed first."""
+        self._ending = asyncio.create_task(self._end(reason, code), name="end the interface")
+
+    async def _end(self, reason: Reason, code: int) -> None:
+        if self.desk.session is not None:
+            await self.desk.submit(Close(reason))
+        self.exit(code, return_code=code)
 
     def _followed(self, task: "asyncio.Task[None]") -> None:
         """An error while following is a bug that must not pass in silence."""

@@ -1,14 +1,19 @@
 """Runs the interface. Importing this imports Textual: draw the first frame with `prepaint` before."""
 
+import asyncio
+import signal
+
 from tcoder.frontends.figures import cost
 from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.sanitise import clean, clean_line
 from tcoder.frontends.startup import Startup
-from tcoder.frontends.tui.app import TcoderApp
+from tcoder.frontends.tui.app import Reason, TcoderApp
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.driver import TerminalDriver, divert_stderr, real_terminal, restore_stderr
 from tcoder.frontends.tui.prepaint import RESET, Prepaint
 from tcoder.protocol.handles import Connect
+
+ENDING: dict[signal.Signals, Reason] = {signal.SIGTERM: "sigterm", signal.SIGHUP: "sighup", signal.SIGINT: "sigint"}
 
 
 async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = None) -> int:
@@ -20,9 +25,14 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
     TerminalDriver.terminal = terminal
     saved = divert_stderr(startup.log_file)
     app = TcoderApp(startup, connect, TerminalDriver)
+    loop = asyncio.get_running_loop()
+    for number, reason in ENDING.items():
+        loop.add_signal_handler(number, app.end, reason, 128 + number)
     try:
         code = await app.run_async(mouse=startup.mouse != "off")
     finally:
+        for number in ENDING:
+            loop.remove_signal_handler(number)
         if app.started:
             terminal.write(RESET)
             if prepaint is not None:

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.bench.tui.terminal import Terminal, echo_times, percentile, show_story
+from tests.support.terminal import Terminal, echo_times, percentile, show_story
 
 Row = tuple[str, str, str]
 

@@ -150,5 +150,5 @@ class Prompt(TextArea):
     def insert_paste(self, text: str) -> None:
         """Insert pasted text as one step; a long one becomes a chip."""
         self.history.checkpoint()
-        self.insert(self.pastes.take(clean(text)))
+        self.insert(self.pastes.take(clean(text.replace("\r\n", "\n").replace("\r", "\n"))))
         self.history.checkpoint()

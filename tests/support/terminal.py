@@ -12,6 +12,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 _VISIBLE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|[@-Z\\-_=>])")
@@ -136,6 +137,12 @@ class Terminal:
                 total += next((int(line.split()[1]) for line in file if line.startswith("VmRSS")), 0)
         return total / 1024
 
+    def exit_code(self) -> int:
+        """The exit code of a program that has ended by itself; releases the pty."""
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
     def close(self) -> int:
         """End the program; its exit code (negative = the signal)."""
         if not self.ended:
@@ -172,4 +179,4 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def show_story(*arguments: str) -> list[str]:
-    return [sys.executable, os.path.join(os.path.dirname(__file__), "..", "..", "support", "show.py"), *arguments]
+    return [sys.executable, str(Path(__file__).with_name("show.py")), *arguments]
