@@ -124,7 +124,7 @@ class HttpModel:
         started = time.monotonic()
         first: float | None = None
         try:
-            async with aclosing(self._door.events(wire, variant, lambda: fold.ended)) as batches:
+            async with aclosing(self._door.events(wire, variant, fold)) as batches:
                 async for batch in batches:
                     for part in fold.feed(batch):
                         if first is None:

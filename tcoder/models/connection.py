@@ -247,7 +247,7 @@ class Connection(asyncio.Protocol):
         if status in (204, 304):
             self._state = "DONE"
         elif b"transfer-encoding" in known:
-            if known[b"transfer-encoding"] != b"chunked":
+            if [value.lower() for name, value in headers if name.lower() == b"transfer-encoding"] != [b"chunked"]:
                 raise httpx.RemoteProtocolError("the response has an unknown transfer encoding")
             self._state = "CHUNK_SIZE"
         elif b"content-length" in known:

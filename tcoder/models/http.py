@@ -5,14 +5,14 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import cast
 
 from msgspec import Struct
 
 from tcoder import __version__
-from tcoder.models.dialect import WireRequest
+from tcoder.models.dialect import Fold, WireRequest
 from tcoder.models.faults import UnreachableError, http_error, page_instead
 from tcoder.models.lean_httpx import httpx
 from tcoder.models.sse import SseParser
@@ -57,11 +57,9 @@ class Door:
         except (ValueError, ImportError, httpx.InvalidURL) as error:
             raise ModelError("network", f"The proxy settings cannot be used: {error}", "check HTTPS_PROXY") from None
 
-    async def events(
-        self, wire: WireRequest, variant: ModelVariant, ended: Callable[[], bool]
-    ) -> AsyncGenerator[list[bytes], None]:
-        """Payloads of the response's events, as many at a time as a read of the network brings. Stops when the body
-        ends, or when `ended()` says that nothing of interest follows. Raises `ModelError`; close it to hang up."""
+    async def events(self, wire: WireRequest, variant: ModelVariant, fold: Fold) -> AsyncGenerator[list[bytes], None]:
+        """Payloads of the response's events for `fold`, as many at a time as a read of the network brings. Stops when
+        the body ends, or when the fold says that nothing follows. Raises `ModelError`; close it to hang up."""
         started = time.monotonic()
         total_at = started + self._timeouts.total
         response = await self._send(wire, variant, min(started + self._timeouts.first, total_at))
@@ -71,11 +69,14 @@ class Door:
                 raise http_error(response.status_code, dict(response.headers), body, variant)
             kind = response.headers.get("content-type", "")
             if kind.startswith("application/json"):
-                yield [await self._whole(response, variant, total_at)]
+                whole = await self._whole(response, variant, total_at)
+                yield [whole]
+                if not fold.complete:
+                    raise page_instead(variant, kind, whole)
                 return
             if not kind.startswith("text/event-stream") and (kind or response.headers.get("content-length") == "0"):
                 raise page_instead(variant, kind, await _peek(response))
-            async with aclosing(self._read(response, variant, started, ended)) as batches:
+            async with aclosing(self._read(response, variant, started, fold)) as batches:
                 async for batch in batches:
                     yield batch
         finally:
@@ -99,7 +100,7 @@ class Door:
             raise network_error(error, variant) from None
 
     async def _read(
-        self, response: httpx.Response, variant: ModelVariant, started: float, ended: Callable[[], bool]
+        self, response: httpx.Response, variant: ModelVariant, started: float, fold: Fold
     ) -> AsyncGenerator[list[bytes], None]:
         parser = SseParser()
         limits = self._timeouts
@@ -126,7 +127,7 @@ class Door:
                 continue
             allowed, since = limits.idle, time.monotonic()
             yield batch
-            if ended():
+            if fold.ended:
                 await _drain(chunks)
                 return
         last = parser.close()
