@@ -108,7 +108,7 @@ def _split_verbatim(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Options:
     command = rest[0] if rest and rest[0] in COMMANDS and task is None else ""
-    arguments: tuple[str, ...] = tuple(rest[1:] if command else rest)
+    arguments = rest[1:] if command else rest
     if command == "commit" and given["model"]:
         given["message"], given["model"] = given["model"], ""  # -m is the message there, as in git
     path = given.pop("directory") or "."
@@ -118,16 +118,16 @@ def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Option
     if command == "run":
         if not arguments:
             raise UsageError("tcoder run needs a text", "or - to read it from stdin")
-        command, task, arguments = "", " ".join(arguments), ()
+        command, task, arguments = "", " ".join(arguments), []
     elif not command and arguments:
         if len(arguments) > 1:
             raise UsageError(f"unknown command {arguments[0]!r}", "quote a task: tcoder --task '…'")
-        (path,), arguments = arguments, ()
+        path, arguments = arguments[0], []
     given["add_dirs"] = tuple(given["add_dirs"] or ())
     given["allowed_tools"] = tuple(
         name for names in given["allowed_tools"] or () for name in names.replace(",", " ").split()
     )
-    return Options(command=command, task=task, path=path, arguments=arguments, **given)
+    return Options(command=command, task=task, path=path, arguments=tuple(arguments), **given)
 
 
 def _money(text: str) -> Decimal:

@@ -4,10 +4,12 @@ import asyncio
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Literal
 
+from tcoder.agent import ci_log, summary
 from tcoder.agent.session import Session
-from tcoder.app.build import find_place, open_session
+from tcoder.app.build import Opened, find_place, open_session
 from tcoder.app.options import Options
 from tcoder.frontends import headless as headless_front
 from tcoder.protocol.errors import UsageError
@@ -38,16 +40,37 @@ async def headless(options: Options) -> int:
             stdout=sys.stdout,
             stderr=sys.stderr,
         )
+        await _write_reports(options, opened)
     finally:
         await opened.close()
     return ended_by[0] if ended_by else code
 
 
+async def _write_reports(options: Options, opened: Opened) -> None:
+    """The patch and the job summary, where they were asked for. Raises `UsageError` when they cannot be written."""
+    if not options.patch_out and not options.summary_out:
+        return
+    state = opened.session.state
+    diff = ""
+    if state.checkpoints:
+        ledger = await opened.env.ledger()
+        diff = await ledger.diff(state.checkpoints[0].id)
+    for name, text in ((options.patch_out, diff), (options.summary_out, summary.markdown(state, diff))):
+        if name:
+            try:
+                Path(name).write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise UsageError(f"cannot write {name}: {error.strerror}") from error
+
+
 def read_task(options: Options) -> str:
-    """The task's text; `-` reads stdin, which nothing else ever waits for. Raises `UsageError`."""
+    """The task's text; `-` reads stdin, which nothing else ever waits for. With `--log`, what failed in that log is
+    added. Raises `UsageError`."""
     text = options.task or ""
     if text == "-":
         text = sys.stdin.buffer.read(4 * MAX_TASK).decode("utf-8", "replace")
+    if options.log:
+        text = f"{text}\n\nThis is what failed in the log of the pipeline:\n\n{_read_log(options.log)}"
     if not text.strip():
         raise UsageError("the task is empty", "say what to do: tcoder --task 'make the failing tests pass'")
     if len(text) > MAX_TASK:
@@ -55,6 +78,17 @@ def read_task(options: Options) -> str:
             f"the task is longer than {MAX_TASK} characters", "put long material in a file and name it in the task"
         )
     return text
+
+
+def _read_log(name: str) -> str:
+    try:
+        with Path(name).open("rb") as file:
+            found = ci_log.excerpt(file)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from error
+    if not found.errors:
+        raise UsageError(f"there is no failure to be seen in {name} ({found.lines} lines)", "is it the right log?")
+    return found.text
 
 
 def _close_on_signals(session: Session) -> list[int]:

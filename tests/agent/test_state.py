@@ -101,9 +101,8 @@ def test_a_steering_message_is_told_when_it_is_delivered_and_only_then() -> None
 
 @given(st.lists(st.sampled_from(["calls", "finish", "note", "answer", "turn", "end"]), max_size=40))
 def test_nothing_stands_between_calls_and_their_results(steps: list[str]) -> None:
-    state, number = SessionState(), 0
-    for step in steps:
-        number += 1
+    state = SessionState()
+    for number, step in enumerate(steps):
         if step == "finish" and state.unanswered:
             state = fold(state, finished(state.unanswered[-1].id))
         elif step == "note":

@@ -1,7 +1,7 @@
 """`tcoder config [show|path]`: effective settings and where each comes from."""
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -52,9 +52,7 @@ def _print_settings(options: Options, settings: dict[str, Any], sources: dict[st
 def _flatten(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     flat: list[tuple[str, Any]] = []
     for key, value in values.items():
-        below: Any = value
-        if isinstance(value, dict) and value:
-            flat += _flatten(below, f"{prefix}{key}.")
-        else:
-            flat.append((f"{prefix}{key}", value))
+        name = f"{prefix}{key}"
+        nested = cast("dict[str, Any]", value) if isinstance(value, dict) else None
+        flat += _flatten(nested, f"{name}.") if nested else [(name, value)]
     return flat
