@@ -46,14 +46,14 @@ class StartError(Exception):
     """The engine cannot start; the arguments are what failed and what to do about it."""
 
 
-def main() -> None:
+def main(tick_s: float = _TICK_S) -> None:
     """Run until there is nothing to do; the exit status says nothing, the reports on standard output do."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     reports = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what libraries print belongs into the log
     os.chdir("/")  # the starter's folder may be wanted gone
     try:
-        serve(order, _llama(order), Reporter(reports.write))
+        serve(order, _llama(order), Reporter(reports.write), tick_s)
     except StartError as failure:
         message, hint = failure.args
         Reporter(reports.write)(Report(message, failed=True, hint=hint))
@@ -99,7 +99,7 @@ def _nowhere(data: bytes) -> None:
     """Nobody listens any more."""
 
 
-def serve(order: Order, backend: Backend, report: Reporter, tick_s: float = _TICK_S) -> None:
+def serve(order: Order, backend: Backend, report: Reporter, tick_s: float) -> None:
     """Load, register, and keep going until idle or told to stop by a signal. Returns at once when another process is
     this engine already. Raises `StartError`."""
     files = EngineFiles(Path(order.runtime), order.name)

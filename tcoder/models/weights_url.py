@@ -95,7 +95,7 @@ async def _write(
     own, size = hashlib.sha256(), 0
     with partial.data.open("ab") as out:
         try:
-            async for block in response.aiter_raw(1 << 18):
+            async for block in response.aiter_raw():
                 out.write(block)
                 own.update(block)
                 partial.digest.update(block)

@@ -1,5 +1,6 @@
 """Which weights are there, and pulls from files."""
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -128,6 +129,16 @@ async def test_a_folder_that_cannot_be_written_is_one_sentence(folders: LocalFol
     with pytest.raises(WeightsError, match="cannot write to") as caught:
         await pull(str(tiny), folders=folders)
     assert "TCODER_MODELS_DIR" in caught.value.hint
+
+
+async def test_a_disk_that_fills_up_is_one_sentence(folders: LocalFolders) -> None:
+    async def no_room(requirement: str, folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(WeightsError, match="the disk is full") as caught:
+        await pull(catalogue()[0].id, folders=folders, download=no_room)
+    assert "goes on where it stopped" in caught.value.hint
+    assert not list(folders.weights.glob("*.gguf"))
 
 
 async def test_a_verified_file_that_is_touched_is_not_verified_any_more(tiny: Path) -> None:
