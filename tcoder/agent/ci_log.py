@@ -17,16 +17,19 @@ _STAMP = re.compile(
 )
 _MARK = re.compile(rb"^(?:##\[(?:group|endgroup|command)\]|section_(?:start|end):\d+:\S*)")
 _ERROR = re.compile(
-    rb"(?i:\btraceback \(most recent|\bassertionerror|\bpanicked at|\bsegmentation fault|\bfatal error|\bundefined reference"
-    rb"|\bbuild failed|\bcompilation failed)|\bFAILED\b|\bFAIL\b|--- FAIL:|^E  +\S|##\[error\]|\b[A-Za-z.]*Error: |\berror(?:\[E\d+\])?: "
+    rb"(?i:\btraceback \(most recent|\bassertionerror|\bpanicked at|\bsegmentation fault|\bfatal error"
+    rb"|\bundefined reference|\bbuild failed|\bcompilation failed)"
+    rb"|\bFAILED\b|\bFAIL\b|--- FAIL:|^E  +\S|##\[error\]|\b[A-Za-z.]*Error: |\berror(?:\[E\d+\])?: "
     rb"|\bERROR\b|^\s*\xe2\x9c\x95 |^not ok \d+|\bnpm ERR!"
 )
 _NOISE = re.compile(
-    rb"(?i:\b0 (?:errors?|failed|failures)\b|\bfail-fast|continue-on-error|\berror-prone|--no-error|errors?=0|ignor(?:ed|ing))"
+    rb"(?i:\b0 (?:errors?|failed|failures)\b|\bfail-fast|continue-on-error|\berror-prone|--no-error|errors?=0"
+    rb"|ignor(?:ed|ing))"
     rb"|Process completed with exit code|ERROR: Job failed|^\s*#"
 )
 _STRONG = re.compile(
-    rb"(?i:traceback \(most recent|assertionerror|panicked at|segmentation fault)|^E  +\S|--- FAIL:|error\[E\d+\]|\b[A-Za-z.]+Error: "
+    rb"(?i:traceback \(most recent|assertionerror|panicked at|segmentation fault)"
+    rb"|^E  +\S|--- FAIL:|error\[E\d+\]|\b[A-Za-z.]+Error: "
 )
 
 
