@@ -59,11 +59,21 @@ class RepositoryInfo(Struct, frozen=True):
 
 
 def find_root(start: Path) -> Path:
-    """The work tree around `start`: the nearest folder with a `.git`, else `start` itself."""
+    """The work tree around `start`: the nearest folder with a `.git`, else `start` itself. An empty folder of that
+    name is none: a sandbox that was killed may have left it behind."""
     for folder in (start, *start.parents):
-        if (folder / ".git").exists():
+        entry = folder / ".git"
+        if entry.exists() and not is_empty_folder(entry):
             return folder
     return start
+
+
+def is_empty_folder(path: Path) -> bool:
+    """Whether `path` is a folder within reach that has nothing in it."""
+    try:
+        return path.is_dir() and not any(path.iterdir())
+    except OSError:
+        return False
 
 
 def git_dir_of(root: Path) -> Path | None:
