@@ -7,6 +7,7 @@ from typing import Literal
 from textual.app import App
 from textual.driver import Driver
 
+from tcoder.frontends import firstrun
 from tcoder.frontends.startup import Startup
 from tcoder.frontends.tui.deeds import prompt, review, session, turn, variant, view
 from tcoder.frontends.tui.desk import Desk
@@ -17,7 +18,7 @@ from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.handles import Connect
 from tcoder.protocol.ops import Close, Submit
-from tcoder.protocol.queries import ListUserCommands, SessionChoice, UserCommandList
+from tcoder.protocol.queries import ListModels, ListUserCommands, ModelList, SessionChoice, UserCommandList
 
 Reason = Literal["quit", "sigint", "sigterm", "sighup", "done"]
 DEEDS: Deeds = {**turn.DEEDS, **variant.DEEDS, **view.DEEDS, **session.DEEDS, **prompt.DEEDS, **review.DEEDS}
@@ -59,8 +60,16 @@ class TcoderApp(App[int]):
         gc.freeze()
         await self._connect(SessionChoice())
         startup = self.desk.startup
+        if startup.no_model:
+            await self._first_run()
         if startup.task:
             await self.desk.submit(Submit(startup.task))
+
+    async def _first_run(self) -> None:
+        session = self.desk.session
+        reply = await session.query(ListModels()) if session is not None else None
+        models = reply if isinstance(reply, ModelList) else None
+        self.desk.note(firstrun.card(self.desk.startup.no_model, models), "warning", "no model")
 
     async def _connect(self, choice: SessionChoice) -> None:
         try:
