@@ -19,7 +19,7 @@ from tcoder.models.local_folders import LocalFolders, make_private
 from tcoder.models.weights_store import locked
 
 _POLL_S = 0.05
-_ANSWER_S = 10.0
+_LISTEN_S = 5.0
 _END_S = 20.0
 
 
@@ -122,13 +122,13 @@ async def _join(files: EngineFiles) -> int:
 
 
 async def _find(files: EngineFiles) -> Registration | None:
-    """The running engine. Waits for one that is loading for a starter who died or that is ending, and ends one that
-    does not answer."""
+    """The running engine. Waits for one that is ending, or loading (again), and ends one that registered and does not
+    listen."""
     waited = 0.0
     while files.is_alive():
         registration = files.read()
         if registration is not None:
-            if await _answers(registration.port):
+            if await _listens(registration.port):
                 return registration
             os.kill(registration.pid, signal.SIGKILL)
             await _gone(files)
@@ -144,27 +144,22 @@ async def _gone(files: EngineFiles) -> None:
     deadline = time.monotonic() + _END_S
     while files.is_alive():
         if time.monotonic() > deadline:
-            raise cannot("one that does not answer cannot be ended", "end its process")
+            raise cannot("one that does not listen cannot be ended", "end its process")
         await asyncio.sleep(_POLL_S)
 
 
-async def _answers(port: int) -> bool:
-    """Whether an HTTP server with a model says that it is well; retries while the engine loads with other threads."""
-    deadline = time.monotonic() + _ANSWER_S
+async def _listens(port: int) -> bool:
+    """Whether a server takes connections; one that is busy may take a while to answer, so nothing is asked."""
+    deadline = time.monotonic() + _LISTEN_S
     while time.monotonic() < deadline:
         try:
-            async with asyncio.timeout(_ANSWER_S / 2):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                try:
-                    writer.write(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
-                    head = await reader.readline()
-                finally:
-                    writer.close()
-            if b" 200 " in head:
-                return True
+            async with asyncio.timeout(_LISTEN_S / 2):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
         except (OSError, TimeoutError):
-            pass  # not yet, or not any more
-        await asyncio.sleep(_POLL_S * 4)
+            await asyncio.sleep(_POLL_S)
+            continue
+        writer.close()
+        return True
     return False
 
 

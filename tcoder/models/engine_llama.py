@@ -16,7 +16,7 @@ _PROBES = 2
 # A request that was hung up is noticed between two batches: small ones, since 128 tokens may take seconds.
 _BATCH = 128
 _CACHE_MB = 512
-_HTTP_THREADS = 4
+_HTTP_THREADS = 16  # each waiting request holds one
 
 
 class Llama:

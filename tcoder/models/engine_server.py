@@ -4,11 +4,13 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from tcoder.models.engine_files import EngineFiles, Order, Registration, Report, try_lock
 from tcoder.models.engine_machine import available_memory, usable_cores
@@ -25,8 +27,6 @@ from tcoder.models.engine_threads import (
 )
 from tcoder.models.weights_store import human
 
-_TICK_S = 1.0
-_QUIET_S = 3.0  # after the last answer, before a measurement may interrupt
 _SPARE_BYTES = 400 << 20
 
 
@@ -42,18 +42,28 @@ class Backend(Protocol):
     def unload(self) -> None: ...
 
 
+class Pace(Struct, frozen=True):
+    """Seconds: how often the engine looks around, and how long after the last answer a measurement may interrupt."""
+
+    tick_s: float = 1.0
+    quiet_s: float = 3.0
+
+
+_PACE = Pace()
+
+
 class StartError(Exception):
     """The engine cannot start; the arguments are what failed and what to do about it."""
 
 
-def main(tick_s: float = _TICK_S) -> None:
+def main(pace: Pace = _PACE, open_backend: Callable[[Order], Backend] | None = None) -> None:
     """Run until there is nothing to do; the exit status says nothing, the reports on standard output do."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     reports = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what libraries print belongs into the log
     os.chdir("/")  # the starter's folder may be wanted gone
     try:
-        serve(order, _llama(order), Reporter(reports.write), tick_s)
+        serve(order, (open_backend or open_llama)(order), Reporter(reports.write), pace)
     except StartError as failure:
         message, hint = failure.args
         Reporter(reports.write)(Report(message, failed=True, hint=hint))
@@ -61,7 +71,8 @@ def main(tick_s: float = _TICK_S) -> None:
     os._exit(0)  # the library's threads are not worth waiting for
 
 
-def _llama(order: Order) -> Backend:
+def open_llama(order: Order) -> Backend:
+    """The backend of a real model, not loaded yet. Raises `StartError` when it cannot work here."""
     needed = int(Path(order.path).stat().st_size * 1.2) + _SPARE_BYTES
     free = available_memory()
     if free is not None and free < needed:
@@ -99,7 +110,7 @@ def _nowhere(data: bytes) -> None:
     """Nobody listens any more."""
 
 
-def serve(order: Order, backend: Backend, report: Reporter, tick_s: float) -> None:
+def serve(order: Order, backend: Backend, report: Reporter, pace: Pace) -> None:
     """Load, register, and keep going until idle or told to stop by a signal. Returns at once when another process is
     this engine already. Raises `StartError`."""
     files = EngineFiles(Path(order.runtime), order.name)
@@ -112,7 +123,7 @@ def serve(order: Order, backend: Backend, report: Reporter, tick_s: float) -> No
     engine = _Engine(order, backend, report, files)
     try:
         engine.start()
-        engine.run(tick_s)
+        engine.run(pace)
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
@@ -147,11 +158,11 @@ class _Engine:
             self._watch = Watch(self._measure())
         self._report(Report(ready=True))
 
-    def run(self, tick_s: float) -> None:
+    def run(self, pace: Pace) -> None:
         active = time.monotonic()
         users = 1
         while True:
-            time.sleep(tick_s)
+            time.sleep(pace.tick_s)
             counters = self._backend.counters()
             now = time.monotonic()
             grown = self._watch.feed(counters) if self._watch else False
@@ -161,9 +172,11 @@ class _Engine:
             users = seen
             if counters.busy:
                 continue
-            if self._is_idle(now - active, users) and self._end():
+            if self._is_idle(now - active, users) and self._hide():
+                self._forget_bad_choice()
                 return
-            if self._watch and now - active >= _QUIET_S and self._watch.wants_measuring(now):
+            doubtful = self._watch is not None and self._watch.wants_measuring(now)
+            if self._watch and doubtful and now - active >= pace.quiet_s and self._hide():
                 self._watch.measured(self._measure(), time.monotonic())
 
     def _is_idle(self, quiet_s: float, users: int) -> bool:
@@ -179,15 +192,17 @@ class _Engine:
         os.close(descriptor)
         return 0
 
-    def _end(self) -> bool:
-        """Stop being found. False when a request came in at the last moment."""
+    def _hide(self) -> bool:
+        """Stop being found: who looks for the engine waits. False when a request came in at the last moment."""
         self._files.registration.unlink(missing_ok=True)
         if self._backend.counters().busy:
             self._register(self._current())
             return False
+        return True
+
+    def _forget_bad_choice(self) -> None:
         if self._watch and self._watch.outgrown:
             self._remember(msgspec.structs.replace(self._watch.choice, at=0))
-        return True
 
     def _current(self) -> Threads:
         return self._watch.choice.threads if self._watch else Threads(self._order.threads, self._order.threads)

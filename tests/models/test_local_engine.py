@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from msgspec import structs
 from support.tiny_gguf import write_tiny_gguf
 
 from tcoder.models.engine import EngineSettings, hold_engine
@@ -55,6 +56,10 @@ def ask(text: str = "Say something", **options: object) -> ModelRequest:
     return ModelRequest(VARIANT, "Be brief.", (UserMessage((TextPart(text),)),), max_output=8, **options)  # type: ignore[arg-type]  # a table of keyword arguments
 
 
+def longer(request: ModelRequest, tokens: int = 100) -> ModelRequest:
+    return structs.replace(request, max_output=tokens)
+
+
 async def reply(model: LocalModel, request: ModelRequest) -> ModelReply:
     parts = [part async for part in model.stream(request)]
     assert isinstance(parts[-1], ModelReply)
@@ -93,9 +98,7 @@ async def test_answers_follow_a_schema(folders: LocalFolders) -> None:
         "additionalProperties": False,
     }
     request = ask(response_schema=schema, temperature=0.0)
-    answer = await reply(
-        model, ModelRequest(**{**{f: getattr(request, f) for f in request.__struct_fields__}, "max_output": 200})
-    )
+    answer = await reply(model, longer(request, 200))
     assert isinstance(json.loads(answer.message.text)["ok"], bool)
     await model.close()
 
@@ -240,9 +243,7 @@ async def test_an_engine_that_dies_during_an_answer_is_replaced(folders: LocalFo
     registration = files(folders).read()
     assert registration is not None
     request = ask()
-    stream = model.stream(
-        ModelRequest(**{**{f: getattr(request, f) for f in request.__struct_fields__}, "max_output": 400})
-    )
+    stream = model.stream(longer(request, 400))
     parts = [await anext(stream)]
     os.kill(registration.pid, signal.SIGKILL)
     parts += [part async for part in stream]
@@ -263,6 +264,23 @@ async def test_threads_are_measured_and_remembered(folders: LocalFolders) -> Non
     notes.clear()
     await model.ensure_engine("local/tiny")
     assert notes == ["loading local/tiny"]
+    await model.close()
+
+
+async def test_slow_answers_make_the_engine_measure_again(folders: LocalFolders) -> None:
+    model = LocalModel(idle_s=0, context=512, folders=folders, command=(*QUICK, "slowing"))
+    endpoint = await model.ensure_engine("local/tiny")
+    remembered = folders.state / "threads.json"
+    before = remembered.read_bytes()
+    for number in range(3):
+        await reply(model, longer(ask(f"Question {number}")))
+        await asyncio.sleep(0.2)  # so that the engine sees each answer by itself
+    async with asyncio.timeout(20):
+        while remembered.read_bytes() == before:
+            await asyncio.sleep(0.01)
+    await reply(model, ask())
+    again = await model.ensure_engine("local/tiny")
+    assert (again.base_url, again.api_key) == (endpoint.base_url, endpoint.api_key), "it is the same process"
     await model.close()
 
 
