@@ -10,8 +10,9 @@ Answer = Literal["once", "session", "project", "deny"]
 
 
 class Rule(Struct, frozen=True):
-    """`tool` names a tool or `*`; `match` is a glob over the path or, for shell, a command prefix pattern such as
-    `pytest *`. `matches` and `misses` are examples that are checked when the rule is loaded."""
+    """`tool` names a tool or `*`. `match` is a glob over the path or, for shell, a pattern over the words of one
+    command, in which `*` alone stands for any number of words: `pytest *`. `matches` and `misses` are examples that are
+    checked when the rule is loaded. A rule whose `source` begins with `project` may only restrict."""
 
     decision: Decision
     tool: str
@@ -38,7 +39,8 @@ class Verdict(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """What a person is asked: exactly what runs, where, what it may touch, and the rule that "always" would add."""
+    """What a person is asked: exactly what runs, where, what it may touch, and the rule that "always" would add (the
+    pattern of a shell rule, the whole text of another). `targets` say where paths that are symlinks really lead."""
 
     id: str
     tool: str
@@ -49,3 +51,4 @@ class Question(Struct, frozen=True):
     network: bool = False
     sandboxed: bool = True
     always: str = ""
+    targets: tuple[str, ...] = ()

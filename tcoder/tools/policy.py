@@ -1,252 +1,347 @@
 """The permission policy: pure judgement of one call by mode, rules and facts.
 
-The most restrictive wins and a denial always holds. The allow-list is a convenience that saves questions; what holds
-a command back is the sandbox.
+The most restrictive wins and a denial always holds. The list of safe commands is a convenience that saves questions;
+what holds a command back is the sandbox.
 """
 
-import tomllib
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
-from functools import cache
-from importlib import resources
+from collections.abc import Iterable, Sequence
 
-import msgspec
 from msgspec import Struct
 
-from tcoder.protocol.permissions import Approval, CommandPart, Decision, Question, Rule, Verdict
-from tcoder.tools.base import Kind
+from tcoder.protocol.permissions import Approval, CommandPart, Decision, Rule, Verdict
+from tcoder.tools import commands, rules
+from tcoder.tools.commands_destructive import destroys, destroys_anywhere
+from tcoder.tools.commands_programs import plays
+from tcoder.tools.commands_read import ParsedCommand, SimpleCommand
+from tcoder.tools.commands_safe import read_paths
+from tcoder.tools.policy_paths import inside, is_guarded, is_protected, is_secret, is_system, locate, relative
+from tcoder.tools.policy_question import always_rule, question, rule_from, visible
+from tcoder.tools.policy_values import PolicyCall, PolicyFacts, PolicyKind
 
-ORDER: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
-MAX_SHOWN = 4000
+INWARD = frozenset({"plan", "ask"})
+"""Tools of kind `other` that change nothing but the conversation."""
+READABLE_WITHOUT_SANDBOX = ("/usr",)
+__all__ = ["PolicyCall", "PolicyFacts", "PolicyKind", "always_rule", "judge", "question", "rule_from", "visible"]
 
-
-class PolicyCall(Struct, frozen=True):
-    """A call as the policy sees it: paths as the model wrote them, or a command line."""
-
-    tool: str
-    kind: Kind
-    paths: tuple[str, ...] = ()
-    command: str = ""
-
-
-class PolicyFacts(Struct, frozen=True):
-    """`sandboxed`: commands are contained. `network`: they may use it. `root`: the workspace."""
-
-    sandboxed: bool
-    network: bool = False
-    trusted: bool = False
-    root: str = ""
+READING_TOOLS = frozenset({"read", "search", "outline", "*"})
 
 
-class SafeCommand(Struct, frozen=True, forbid_unknown_fields=True):
-    refused: tuple[str, ...] = ()
-    forms: tuple[str, ...] = ()
-    max_words: int = 0
+class _Judged(Struct, frozen=True):
+    """A decision with its reason; `rule` is the rule or list entry behind it. `firm`: only a rule that names the very
+    path may loosen it."""
+
+    decision: Decision
+    reason: str
+    rule: str = ""
+    firm: bool = False
 
 
-def judge(call: PolicyCall, mode: Approval, rules: tuple[Rule, ...], facts: PolicyFacts) -> Verdict:
-    """What may happen with a call: allow, ask a person, or deny, and why."""
-    if call.kind == "shell" and call.command:
-        return _judge_command(call, mode, rules, facts)
-    by_rule = _by_rules(call.tool, call.paths or ("",), rules)
-    return _strictest((_by_mode(call, mode, facts), *([by_rule] if by_rule else [])), loosened_by=by_rule)
+def judge(call: PolicyCall, mode: Approval, rules_of_session: tuple[Rule, ...], facts: PolicyFacts) -> Verdict:
+    """What may happen with a call: allow, ask a person, or deny, and why. Pure; never raises."""
+    held = tuple(rule for rule in rules_of_session if rule.decision != "allow" or not rule.source.startswith("project"))
+    verdict = (
+        _judge_command(call, mode, held, facts)
+        if call.kind == "shell" and call.command
+        else _judge_paths(call, mode, held, facts)
+    )
+    if facts.yolo and verdict.decision == "ask":
+        return Verdict("allow", f"nobody is asked (yolo); {verdict.reason}", verdict.rule, verdict.parts)
+    return verdict
 
 
-def _by_mode(call: PolicyCall, mode: Approval, facts: PolicyFacts) -> Verdict:
+# Calls about paths ---------------------------------------------------------------------------------------------------
+
+
+def _judge_paths(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts: PolicyFacts) -> Verdict:
+    judged = [_judge_path(call, path, mode, held, facts) for path in call.paths or ("",)]
+    worst = max(judged, key=lambda one: rules.ORDER[one.decision])
+    return Verdict(worst.decision, worst.reason, worst.rule)
+
+
+def _judge_path(call: PolicyCall, path: str, mode: Approval, held: Sequence[Rule], facts: PolicyFacts) -> _Judged:
+    spellings = _spellings(path, facts) if path else ("",)
+    about = [rule for rule in rules.for_tool(held, call.tool) if rules.matches_path(rule, *spellings)]
+    by_rule = rules.strictest(about)
+    own = _own_judgement(call, path, mode, facts)
+    if own.decision == "deny":
+        return own
+    if by_rule is None:
+        return own
+    said = _Judged(by_rule.decision, f"a rule of {by_rule.source}", rules.describe(by_rule))
+    if rules.ORDER[said.decision] < rules.ORDER[own.decision] and own.firm and not rules.is_literal(by_rule):
+        return own
+    return said
+
+
+def _spellings(path: str, facts: PolicyFacts) -> tuple[str, ...]:
+    """A path as rules may name it: from the root and absolute, as written and where it really leads."""
+    placed = locate(path, facts.root) or path
+    real = facts.real(placed)
+    return tuple({relative(placed, facts.root): 0, placed: 0, relative(real, facts.root): 0, real: 0})
+
+
+def _own_judgement(call: PolicyCall, path: str, mode: Approval, facts: PolicyFacts) -> _Judged:
     match call.kind:
-        case "read" | "other":
-            return Verdict("allow", "it only reads")
+        case "read":
+            return _judge_read(path, facts)
         case "edit":
-            if mode == "plan":
-                return Verdict("deny", "plan mode changes nothing")
-            if mode in ("edits", "auto"):
-                return Verdict("allow", f"{mode} mode lets edits pass")
-            return Verdict("ask", "it changes files")
+            return _judge_edit(path, mode, facts)
         case "shell":
             if mode == "plan":
-                return Verdict("deny", "plan mode runs no project code")
+                return _Judged("deny", "plan mode runs no project code")
             return _contained(mode, facts)
+        case "network":
+            if mode == "auto" and facts.network:
+                return _Judged("allow", "a person allowed the network")
+            return _Judged("ask", "it uses the network")
+        case "other":
+            if call.tool in INWARD:
+                return _Judged("allow", "it changes nothing but the conversation")
+            if mode == "plan":
+                return _Judged("deny", "plan mode changes nothing, and nobody can say what this tool does")
+            return _Judged("ask", "no sandbox contains this tool")
 
 
-def _contained(mode: Approval, facts: PolicyFacts) -> Verdict:
-    if mode == "auto" and facts.sandboxed and not facts.network:
-        return Verdict("allow", "the sandbox contains it")
-    if mode == "auto" and facts.sandboxed:
-        return Verdict("allow", "the sandbox contains it; a person allowed the network")
-    if mode == "auto":
-        return Verdict("ask", "no sandbox contains it")
-    return Verdict("ask", "it runs a command")
+def _judge_read(path: str, facts: PolicyFacts) -> _Judged:
+    for placed in _places(path, facts):
+        if is_system(placed):
+            return _Judged("deny", f"{placed} belongs to the system: processes, devices")
+    for placed in _places(path, facts):
+        if is_secret(placed):
+            return _Judged("ask", f"{relative(placed, facts.root)} may hold keys or passwords")
+        if facts.root and not _in_workspace(placed, facts):
+            return _Judged("ask", f"{placed} lies outside the workspace")
+    return _Judged("allow", "it only reads")
 
 
-def _by_rules(tool: str, subjects: Iterable[str], rules: tuple[Rule, ...]) -> Verdict | None:
-    """The strictest verdict that rules give; None when no rule speaks of all subjects."""
-    verdicts: list[Verdict] = []
-    for subject in subjects:
-        matching = [rule for rule in rules if rule.tool in (tool, "*") and matches(rule, subject)]
-        if not matching:
-            return next((v for v in verdicts if v.decision == "deny"), None)
-        strictest = max(matching, key=lambda rule: ORDER[rule.decision])
-        verdicts.append(Verdict(strictest.decision, f"rule of {strictest.source}", describe_rule(strictest)))
-    return max(verdicts, key=lambda verdict: ORDER[verdict.decision], default=None)
-
-
-def matches(rule: Rule, subject: str) -> bool:
-    """Whether a rule speaks of a path or a command. `make *` also means `make` alone."""
-    return fnmatchcase(subject, rule.match) or (rule.match.endswith(" *") and subject == rule.match[:-2])
-
-
-def describe_rule(rule: Rule) -> str:
-    return f"{rule.decision} {rule.tool} {rule.match}"
-
-
-def _strictest(verdicts: tuple[Verdict, ...], *, loosened_by: Verdict | None) -> Verdict:
-    """A rule may loosen a question of the mode, never a denial."""
-    strictest = max(verdicts, key=lambda verdict: ORDER[verdict.decision])
-    if strictest.decision == "ask" and loosened_by is not None and loosened_by.decision == "allow":
-        return loosened_by
-    return strictest
-
-
-def _judge_command(call: PolicyCall, mode: Approval, rules: tuple[Rule, ...], facts: PolicyFacts) -> Verdict:
-    from tcoder.tools.bash_syntax import parse  # late: the grammar is needed for the first command only
-
-    parsed = parse(call.command)
-    if not parsed.commands and parsed.problem and any(rule.decision == "deny" for rule in rules):
-        return Verdict("deny", f"{parsed.problem}, so rules that deny cannot be held against it")
-    parts = tuple(
-        CommandPart(command.text, *_judge_part(command.words, mode, rules, facts)) for command in parsed.commands
-    )
+def _judge_edit(path: str, mode: Approval, facts: PolicyFacts) -> _Judged:
     if mode == "plan":
-        return _plan_verdict(parts, parsed.problem)
-    worst = max(parts, key=lambda part: ORDER[part.decision], default=None)
-    if worst is not None and worst.decision == "deny":
-        return Verdict("deny", worst.reason, worst.rule, parts)
-    if worst is not None and worst.reason.startswith("it destroys"):
-        return Verdict("ask", worst.reason, worst.rule, parts)
-    if parsed.problem:
-        whole = _contained(mode, facts)
-        return Verdict(whole.decision, f"{whole.reason}; {parsed.problem}", parts=parts)
-    if worst is None:
+        return _Judged("deny", "plan mode changes nothing")
+    for placed in _places(path, facts):
+        seen = relative(placed, facts.root)
+        if is_protected(seen) or rules_fit(facts.protected, seen, placed):
+            return _Judged("deny", f"{seen} decides what runs and what may: a person changes it, not a tool")
+        if (facts.root and not _in_workspace(placed, facts)) or is_system(placed):
+            return _Judged("deny", f"{placed} lies outside the workspace")
+    for placed in _places(path, facts):
+        seen = relative(placed, facts.root)
+        if is_guarded(seen):
+            return _Judged("ask", f"other programs run what {seen} says", firm=True)
+        if is_secret(seen):
+            return _Judged("ask", f"{seen} may hold keys or passwords", firm=True)
+    if mode in ("edits", "auto"):
+        return _Judged("allow", f"{mode} mode lets edits pass")
+    return _Judged("ask", "it changes files")
+
+
+def rules_fit(patterns: Sequence[str], *spellings: str) -> bool:
+    return any(rules.matches_path(Rule("deny", "*", pattern), *spellings) for pattern in patterns)
+
+
+def _places(path: str, facts: PolicyFacts, cwd: str = "") -> tuple[str, ...]:
+    """Where a path is and where it really leads."""
+    placed = locate(path, facts.root, cwd)
+    real = facts.real(placed)
+    return (placed,) if real == placed else (placed, real)
+
+
+def _in_workspace(placed: str, facts: PolicyFacts) -> bool:
+    return any(inside(placed, folder) for folder in (facts.root, *facts.writable))
+
+
+def _contained(mode: Approval, facts: PolicyFacts) -> _Judged:
+    if mode != "auto":
+        return _Judged("ask", "it runs a command")
+    if not facts.sandboxed:
+        return _Judged("ask", "no sandbox contains it")
+    if facts.network:
+        return _Judged("allow", "the sandbox contains it; a person allowed the network")
+    return _Judged("allow", "the sandbox contains it")
+
+
+# Command lines -------------------------------------------------------------------------------------------------------
+
+
+def _judge_command(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts: PolicyFacts) -> Verdict:
+    parsed = commands.parse(call.command)
+    about = rules.for_tool(held, call.tool)
+    denies = [rule for rule in held if rule.decision == "deny"]
+    if denied := _denied(parsed, held, about, facts):
+        return Verdict("deny", denied.reason, denied.rule, _parts(parsed, mode, about, facts))
+    if parsed.over_budget and denies:
+        return Verdict("deny", f"{parsed.problem}, so rules that deny cannot be held against all of it")
+    parts = _parts(parsed, mode, about, facts)
+    if mode == "plan":
+        return _plan_verdict(parts, parsed)
+    if parsed.over_budget or parsed.strange:
+        return Verdict("ask", parsed.problem, parts=parts)
+    if what := destroys_anywhere(parsed, call.command):
+        return Verdict("ask", f"it destroys work or sends it out: {what}", parts=parts)
+    if doubt := _doubtful(parsed, about):
+        return Verdict("ask", doubt.reason, doubt.rule, parts)
+    if not parts and not parsed.problem:
         return Verdict("ask", "it is empty")
-    return Verdict(worst.decision, worst.reason, worst.rule, parts)
+    contained = _contained(mode, facts)
+    worst = max(parts, key=_weight, default=CommandPart("", contained.decision, contained.reason))
+    if worst.decision == "ask" or not parsed.problem:
+        reason = f"{worst.reason}; {parsed.problem}" if parsed.problem else worst.reason
+        return Verdict(worst.decision, reason, worst.rule, parts)
+    reason = contained.reason if contained.decision == "allow" else parsed.problem
+    return Verdict(contained.decision, reason, parts=parts)
 
 
-def _plan_verdict(parts: tuple[CommandPart, ...], problem: str) -> Verdict:
-    if problem:
-        return Verdict("deny", f"plan mode only lets plain reading commands pass; {problem}", parts=parts)
-    if all(part.decision == "allow" for part in parts) and parts:
-        return Verdict("allow", "it only reads", parts=parts)
-    return Verdict("deny", "plan mode changes nothing and runs no project code", parts=parts)
+def _weight(part: CommandPart) -> tuple[int, bool]:
+    """The most restrictive part speaks for the whole; of those that are allowed, one that does more than read."""
+    return rules.ORDER[part.decision], not part.rule.startswith("built-in")
+
+
+def _plan_verdict(parts: tuple[CommandPart, ...], parsed: ParsedCommand) -> Verdict:
+    if parsed.problem:
+        return Verdict("deny", f"plan mode lets only plain reading commands pass; {parsed.problem}", parts=parts)
+    other = next((part for part in parts if part.decision != "allow"), None)
+    if other is not None or not parts:
+        return Verdict("deny", "plan mode changes nothing and runs no project code", parts=parts)
+    return Verdict("allow", "it only reads", parts[0].rule, parts)
+
+
+def _denied(
+    parsed: ParsedCommand, held: Sequence[Rule], about: Sequence[Rule], facts: PolicyFacts
+) -> CommandPart | None:
+    """A rule that denies one of the commands, whatever starts it and wherever it stands, or a path that it names."""
+    for command in parsed.commands:
+        for rule in about:
+            if rule.decision == "deny" and any(_speaks_of(rule, one) == "yes" for one in commands.inner(command)):
+                return CommandPart(command.text, "deny", f"a rule of {rule.source}", rules.describe(rule))
+    for rule in held:
+        if rule.decision == "deny" and rule.tool != rules.SHELL_TOOL and rule.match != "*":
+            for word in _words_about_paths(rule, parsed):
+                if rules.matches_path(rule, *_spellings(word, facts)):
+                    return CommandPart(word, "deny", f"a rule of {rule.source}", rules.describe(rule))
+    return None
+
+
+def _words_about_paths(rule: Rule, parsed: ParsedCommand) -> Iterable[str]:
+    """Words that may name a path of which a rule for another tool speaks: what may not be read may not be named at
+    all, what may not be changed may be named by commands that only read or run it."""
+    for command in parsed.commands:
+        if rule.tool in READING_TOOLS or any(plays(one.program, "writers") for one in commands.inner(command)):
+            for word in command.words[1:]:
+                yield word
+                if "=" in word:
+                    yield word.partition("=")[2]
+    yield from parsed.redirects
+
+
+def _speaks_of(rule: Rule, command: SimpleCommand) -> rules.Certainty:
+    """Rules that restrict also speak of a program that is named with its folder."""
+    certainty = rules.matches_command(rule, command)
+    if certainty == "no" and command.program and command.words[0] != command.program:
+        words = (command.program, *command.words[1:])
+        return rules.matches_words(rule, words, command.unknown)
+    return certainty
+
+
+def _doubtful(parsed: ParsedCommand, about: Sequence[Rule]) -> CommandPart | None:
+    """A rule that restricts and may speak of something that cannot be read off the command line."""
+    for rule in about:
+        if rule.decision == "allow":
+            continue
+        if parsed.opaque and rule.decision == "deny":
+            why = f"{parsed.problem}, so a rule that denies cannot be held against it"
+            return CommandPart("", "ask", why, rules.describe(rule))
+        for command in parsed.commands:
+            found = {_speaks_of(rule, one) for one in commands.inner(command)}
+            if "perhaps" in found or (rule.decision == "ask" and "yes" in found):
+                return CommandPart(command.text, "ask", f"a rule of {rule.source}", rules.describe(rule))
+    return None
+
+
+def _parts(parsed: ParsedCommand, mode: Approval, about: Sequence[Rule], facts: PolicyFacts) -> tuple[CommandPart, ...]:
+    folders = [facts.cwd] if facts.cwd else []
+    parts: list[CommandPart] = []
+    for command in parsed.commands:
+        judged = _judge_part(command, mode, about, facts, tuple(folders))
+        parts.append(CommandPart(command.text, judged.decision, judged.reason, judged.rule))
+        if command.words[:1] == ("cd",) and len(command.words) == 2:
+            base = folders[-1] if folders else facts.root
+            folders.append(locate(command.words[1], facts.root, base))
+    return tuple(parts)
 
 
 def _judge_part(
-    words: tuple[str, ...], mode: Approval, rules: tuple[Rule, ...], facts: PolicyFacts
-) -> tuple[Decision, str, str]:
-    line = " ".join(words)
-    by_rule = _by_rules("shell", (line,), rules)
+    command: SimpleCommand, mode: Approval, about: Sequence[Rule], facts: PolicyFacts, folders: tuple[str, ...]
+) -> _Judged:
+    """One simple command by itself. `folders` are those in which it may run."""
+    speaking = [
+        rule
+        for rule in about
+        if (any(_speaks_of(rule, one) == "yes" for one in commands.inner(command)) if rule.decision != "allow"
+            else _allows(rule, command, facts, folders))
+    ]  # fmt: skip
+    by_rule = rules.strictest(speaking)
     if by_rule is not None and by_rule.decision == "deny":
-        return "deny", by_rule.reason, by_rule.rule
-    if what := destroys(words):
-        return "ask", f"it destroys work: {what}", by_rule.rule if by_rule else ""
-    if by_rule is not None and mode != "plan":
-        return by_rule.decision, by_rule.reason, by_rule.rule
-    if is_safe(words):
-        return "allow", "it only reads", f"built-in {words[0]}"
-    if mode == "plan":
-        return "deny", "plan mode changes nothing", ""
+        return _Judged("deny", f"a rule of {by_rule.source}", rules.describe(by_rule))
+    if what := destroys(command):
+        return _Judged("ask", f"it destroys work or sends it out: {what}")
+    if by_rule is not None and (mode != "plan" or by_rule.decision == "ask"):
+        return _Judged(by_rule.decision, f"a rule of {by_rule.source}", rules.describe(by_rule))
+    if command.unknown:
+        return _contained(mode, facts)
+    safe = _judge_reading(command, facts, folders)
     whole = _contained(mode, facts)
-    return whole.decision, whole.reason, ""
+    if safe is None or (safe.decision == "ask" and whole.decision == "allow" and not safe.firm):
+        return whole
+    return safe
 
 
-def is_safe(words: tuple[str, ...]) -> bool:
-    """Whether a command of plain words is one that reads and prints, with no argument that makes it do more."""
+def _allows(rule: Rule, command: SimpleCommand, facts: PolicyFacts, folders: tuple[str, ...]) -> bool:
+    """Whether a rule that allows speaks of exactly this command. A program named from a folder is only the one that
+    was meant when it is known which folder that is."""
+    if rules.matches_command(rule, command) != "yes":
+        return False
+    if not command.words or command.unknown:
+        return rule.match == "*"
+    name = command.words[0]
+    if "/" not in name or rule.match == "*":
+        return True
+    return "/../" not in f"/{name}/" and (name.startswith("/") or folders == (facts.root,))
+
+
+def _judge_reading(command: SimpleCommand, facts: PolicyFacts, folders: tuple[str, ...]) -> _Judged | None:
+    """Whether a command only reads, and what it may read; None when it is not one of those that are known to."""
+    words = command.words
     if not words:
-        return False
-    program, *arguments = words
-    safe = _safe_commands().get(program)
-    if safe is None:
-        return False
-    if safe.forms and not (arguments and arguments[0] in safe.forms):
-        return False
-    if safe.max_words and len(arguments) > safe.max_words:
-        return False
-    if any(_private(argument) for argument in arguments):
-        return False
-    return not any(fnmatchcase(argument, pattern) for argument in arguments for pattern in safe.refused)
+        return None
+    if words[0] == "cd":
+        return _judge_entering(words, facts, folders)
+    paths = read_paths(words)
+    if paths is None:
+        return None
+    for path in paths:
+        for folder in folders or ("",):
+            for placed in _places(path, facts, folder):
+                if is_secret(placed or path):
+                    return _Judged("ask", f"{path} may hold keys or passwords", firm=True)
+                if is_system(placed):
+                    return _Judged("ask", f"{placed} belongs to the system: processes, devices")
+                if not placed or (not facts.sandboxed and not _readable(placed, facts)):
+                    return _Judged("ask", f"{placed or path} lies outside the workspace")
+    return _Judged("allow", "it only reads", f"built-in {words[0]}")
 
 
-def _private(argument: str) -> bool:
-    """Whether an argument names what is nobody's business: other users' and processes' files, devices."""
-    return argument.startswith(("/proc", "/sys", "/dev", "~")) or "/.ssh" in argument or argument.endswith(".env")
+def _judge_entering(words: tuple[str, ...], facts: PolicyFacts, folders: tuple[str, ...]) -> _Judged:
+    if len(words) != 2 or words[1].startswith("-"):
+        return _Judged("ask", "it changes the folder of later commands")
+    for folder in folders or ("",):
+        for placed in _places(words[1], facts, folder):
+            if not placed or (facts.root and not _in_workspace(placed, facts)):
+                return _Judged("ask", "it leaves the workspace")
+    return _Judged("allow", "it enters a folder of the workspace", "built-in cd")
 
 
-def destroys(words: tuple[str, ...]) -> str:
-    """The words by which a command is known to destroy work, else empty."""
-    for pattern in _destructive():
-        remaining = iter(words)
-        if fnmatchcase(next(remaining, "").rpartition("/")[2], pattern[0]) and all(
-            any(fnmatchcase(word, wanted) for word in remaining) for wanted in pattern[1:]
-        ):
-            return " ".join(pattern)
-    return ""
-
-
-@cache
-def _safe_commands() -> dict[str, SafeCommand]:
-    return msgspec.convert(_data("safe_commands.toml"), dict[str, SafeCommand])
-
-
-@cache
-def _destructive() -> tuple[tuple[str, ...], ...]:
-    return msgspec.convert(_data("destructive.toml")["commands"], tuple[tuple[str, ...], ...])
-
-
-def _data(name: str) -> dict[str, object]:
-    return tomllib.loads(resources.files("tcoder.tools").joinpath(name).read_text(encoding="utf-8"))
-
-
-def always_rule(call: PolicyCall) -> str:
-    """The rule that "always" adds: this program with any arguments, or this very path; empty when none would be
-    narrow enough to be understood."""
-    if call.kind == "edit":
-        return f"allow {call.tool} {call.paths[0]}" if call.paths else ""
-    from tcoder.tools.bash_syntax import parse  # late: see above
-
-    parsed = parse(call.command)
-    if parsed.problem or len(parsed.commands) != 1 or destroys(parsed.commands[0].words):
-        return ""
-    return f"allow shell {parsed.commands[0].words[0]} *"
-
-
-def question(question_id: str, call: PolicyCall, verdict: Verdict, facts: PolicyFacts) -> Question:
-    """What a person is asked: exactly what runs, with every character visible."""
-    action = call.command or ", ".join(call.paths)
-    return Question(
-        id=question_id,
-        tool=call.tool,
-        action=visible(action),
-        reason=verdict.reason,
-        cwd=facts.root,
-        writes=call.paths if call.kind == "edit" else (),
-        network=facts.network,
-        sandboxed=facts.sandboxed,
-        always=always_rule(call),
+def _readable(placed: str, facts: PolicyFacts) -> bool:
+    if not placed.startswith("/"):
+        return True
+    return (
+        not facts.root or _in_workspace(placed, facts) or any(inside(placed, one) for one in READABLE_WITHOUT_SANDBOX)
     )
-
-
-def visible(text: str) -> str:
-    """Text with control characters, direction marks and long blanks made visible, cut with its length said."""
-    out: list[str] = []
-    blanks = 0
-    for character in text:
-        if character == " ":
-            blanks += 1
-            continue
-        out.append(" " * blanks if blanks <= 8 else f" ⟨{blanks} blanks⟩ ")
-        blanks = 0
-        hidden = (ord(character) < 32 and character != "\n") or not (character.isprintable() or character == "\n")
-        out.append(f"⟨U+{ord(character):04X}⟩" if hidden else character)
-    shown = "".join(out)
-    if len(shown) > MAX_SHOWN:
-        return f"{shown[:MAX_SHOWN]}… ({len(text)} characters in all)"
-    return shown
