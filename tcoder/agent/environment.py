@@ -7,7 +7,6 @@ from pathlib import Path
 from tcoder.index import Index
 from tcoder.protocol.budget import Budget
 from tcoder.protocol.checks import CheckCommand
-from tcoder.workspace.shell import Shell
 from tcoder.protocol.handles import Model
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.queries import SessionSummary
@@ -15,11 +14,13 @@ from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.tools.registry import Registry
 from tcoder.workspace.files import WorkspaceFiles
 from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.shell import Shell
 
 
 @dataclass(frozen=True)
 class Environment:
-    """`ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
+    """`variants` are the slider's ends and may change when a person chooses another model, which `resolve` looks up.
+    `ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
     that is unknown or switched off. `interactive` says whether a person can answer questions. `yolo` skips questions
     but no denials. `sandbox` names what contains commands, empty when nothing does."""
 
@@ -35,6 +36,7 @@ class Environment:
     tools: Registry
     rules: tuple[Rule, ...]
     budget: Budget
+    resolve: Callable[[str], dict[VariantName, ModelVariant]]
     stored_sessions: Callable[[], tuple[SessionSummary, ...]]
     checks: CheckCommand | None = None
     checks_timeout_s: float = 900.0

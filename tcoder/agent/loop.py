@@ -14,6 +14,7 @@ CUT_OFF = "not run: your answer reached the output limit, so this call may be in
 async def run(turn: Turn) -> Ending:
     """Answer the last message of the conversation. Raises `Halt`, `ModelError`."""
     attempts = empty = 0
+    disproven, proof = "", None
     while True:
         message = await turn.ask(turn.build())
         if message.calls:
@@ -33,10 +34,13 @@ async def run(turn: Turn) -> Ending:
             continue
         if not turn.changed:
             return done(message.text, None, wanted_change=needs_change(turn.task))
+        if disproven and disproven == turn.last_change:
+            return done(message.text, proof, wanted_change=False)  # told that it fails, and changed nothing since
         proof = await turn.prove()
         attempts += 1
         if proof.verified is not False or attempts >= turn.env.max_attempts:
             return done(message.text, proof, wanted_change=False)
+        disproven = turn.last_change
         turn.note("tests", _feedback(turn, proof))
 
 

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from tcoder.agent import halt, queries
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
@@ -62,7 +64,7 @@ from tcoder.protocol.ops import (
 from tcoder.protocol.outcome import Duration, ExitCode
 from tcoder.protocol.permissions import Question, Verdict
 from tcoder.protocol.queries import Query, Reply
-from tcoder.protocol.variant import Strategy
+from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 
 StrategyRunner = Callable[[Turn], Awaitable[Ending]]
 Observer = Callable[[Recorded], None]
@@ -195,8 +197,13 @@ class Session:
                 await self._close(op)
             case RunShell() | MakeCheckpoint() | Undo() | Redo() | Rollback() | RunChecks():
                 self._start_chore(op)
-            case SetModel() | SetEffort() | Compact():
-                raise UsageError(f"{type(op).__name__} is not available in this session")
+            case SetModel():
+                self._set_variants(self.env.resolve(op.model), f"the person chose {op.model}")
+            case SetEffort():
+                changed = {name: replace(one, effort=op.effort) for name, one in self.env.variants.items()}
+                self._set_variants(changed, f"the person chose effort {op.effort}")
+            case Compact():
+                raise UsageError("this session cannot be compacted", "start a new one with /new")
 
     def _take_message(self, op: Submit) -> None:
         if not op.text.strip() and not op.images:
@@ -233,6 +240,13 @@ class Session:
         self.record(
             VariantChanged(name, auto=op.name is None, sticky=op.sticky, reason="chosen by the person", by="person")
         )
+
+    def _set_variants(self, chosen: dict[VariantName, ModelVariant], reason: str) -> None:
+        """Use other models from the next call on."""
+        self.env.variants.clear()
+        self.env.variants.update(chosen)
+        name = self._state.variant if self._state.variant in chosen else "standard"
+        self.record(VariantChanged(name, self._state.automatic, sticky=True, reason=reason, by="person"))
 
     async def _close(self, op: Close) -> None:
         self._closing = op

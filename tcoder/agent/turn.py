@@ -96,7 +96,13 @@ class Turn:
     @property
     def changed(self) -> bool:
         """Whether tcoder has changed a file in this turn."""
-        return any(patch.cause.turn == self.state.turn and patch.cause.kind != "user" for patch in self.state.patches)
+        return bool(self.last_change)
+
+    @property
+    def last_change(self) -> str:
+        """The id of tcoder's last patch in this turn, empty when there is none."""
+        own = (p.id for p in reversed(self.state.patches) if p.cause.turn == self.state.turn and p.cause.kind != "user")
+        return next(own, "")
 
     # -- telling
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tcoder import __version__
 from tcoder.agent import context, loop
 from tcoder.agent.environment import Environment
@@ -225,6 +227,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         runner=shell,
         ledger=ledger,
         tools=tools,
+        resolve=lambda model: variants.choose(replace(settings, model=model, base_url=""), os.environ),
         stored_sessions=lambda: summarise_all(place.sessions)[0],
         rules=rules_of(settings),
         budget=budget_of(settings),
@@ -247,7 +250,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         past=list(past),
     )
     if loaded and not parent:
-        session.record(SessionResumed(__version__, standard))
+        session.record(SessionResumed(__version__, standard, session_id))
     else:
         session.record(
             SessionStarted(

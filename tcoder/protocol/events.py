@@ -41,6 +41,7 @@ class SessionStarted(Struct, frozen=True, tag="session_started"):
 class SessionResumed(Struct, frozen=True, tag="session_resumed"):
     version: str
     variant: ModelVariant
+    session_id: str = ""
 
 
 class TurnStarted(Struct, frozen=True, tag="turn_started"):

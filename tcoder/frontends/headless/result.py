@@ -20,6 +20,7 @@ from tcoder.protocol.events import (
     PermissionAnswered,
     PermissionAsked,
     SessionEnded,
+    SessionResumed,
     SessionStarted,
     ToolFinished,
     ToolStarted,
@@ -167,7 +168,7 @@ class Collector:
     def add(self, event: Event) -> None:
         """Take in the next event. Events that the result does not show are ignored."""
         match event:
-            case SessionStarted():
+            case SessionStarted() | SessionResumed():
                 self._session_id, self._variant = event.session_id, event.variant
             case TurnStarted():
                 self._task = self._task or "".join(p.text for p in event.message.parts if isinstance(p, TextPart))
