@@ -200,7 +200,8 @@ class Session:
             case SetModel():
                 self._set_variants(self.env.resolve(op.model), f"the person chose {op.model}")
             case SetEffort():
-                changed = {name: replace(one, effort=op.effort) for name, one in self.env.variants.items()}
+                variants = self.env.variants.items()
+                changed: dict[VariantName, ModelVariant] = {name: replace(v, effort=op.effort) for name, v in variants}
                 self._set_variants(changed, f"the person chose effort {op.effort}")
             case Compact():
                 raise UsageError("this session cannot be compacted", "start a new one with /new")

@@ -56,11 +56,12 @@ class Seen:
 
 
 class ModelServer:
-    """Plays `steps` and keeps every request in `requests`. `url` ends in `/v1`."""
+    """Plays `steps` and keeps every request in `requests`, and in `finished` when each answer was out. `url` ends in `/v1`."""
 
     def __init__(self, steps: list[Step], *, record: Path | None = None) -> None:
         self.steps = steps
         self.requests: list[Seen] = []
+        self.finished: list[float] = []
         self._record = record
         self._lock = threading.Lock()
         server = self
@@ -122,6 +123,7 @@ class ModelServer:
             self._play(handler, step, seen, number)
         except OSError:
             handler.close_connection = True  # the client hung up, which is what some tests are about
+        self.finished.append(time.monotonic())
 
     def _play(self, handler: BaseHTTPRequestHandler, step: Step, seen: Seen, number: int) -> None:
         if "stall" in step and "stall_after" not in step:
