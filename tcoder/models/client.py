@@ -15,6 +15,7 @@ from tcoder.models.http import Door, Timeouts
 from tcoder.models.lean_httpx import httpx
 from tcoder.models.pricing import cost, price_served
 from tcoder.models.retry import wait_before_retry
+from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.handles import Model
 from tcoder.protocol.messages import AssistantMessage, Message, ReasoningPart
@@ -135,7 +136,8 @@ class HttpModel:
             if not fold.complete or error.failure not in ("network", "timeout"):
                 raise
         answer = fold.finish()
-        served = Served(answer.model, answer.tier, first, time.monotonic() - started, retries)
+        warning = cut_silently(wire.body, answer.message.usage)
+        served = Served(answer.model, answer.tier, first, time.monotonic() - started, retries, warning)
         yield ModelReply(_priced(answer, variant), served)
 
     def _without_refused(self, request: ModelRequest) -> ModelRequest:
@@ -152,6 +154,19 @@ class HttpModel:
         if failures > 1:
             message = f"{message}; tried {failures} times"
         return ModelError(error.failure, message, error.hint, retry_after_s=error.retry_after_s)
+
+
+def cut_silently(body: bytes, usage: Usage | None) -> str:
+    """A warning when the server counted far fewer prompt tokens than it was sent: some, Ollama above all, drop the
+    beginning of what does not fit into a small default context and say nothing. Empty = no sign of it."""
+    if usage is None or not usage.prompt or len(body) < 16_000 or b"base64" in body:
+        return ""
+    if len(body) < 12 * usage.prompt:  # text has three to six bytes to a token
+        return ""
+    return (
+        f"The server read only {usage.prompt} tokens of a prompt of about {len(body) // 4}: it cuts long prompts "
+        "silently. Give it a larger context (for Ollama set OLLAMA_CONTEXT_LENGTH=65536)."
+    )
 
 
 def _credentials(variant: ModelVariant, api_key: str) -> dict[str, str]:

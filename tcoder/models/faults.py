@@ -10,30 +10,29 @@ import msgspec
 from tcoder.protocol.errors import ErrorKind, ModelError
 from tcoder.protocol.variant import ModelVariant
 
-_SPENT = re.compile(
+# Patterns stay text until the first error needs them: compiling them all would cost every start 2 ms.
+_SPENT = (
     r"insufficient_quota|credit_balance|spend_limit|usage_limit_exceeded|billing|"
     r"insufficient[ _](?:balance|credits|funds)|"
-    r"exceeded your current quota|payment required|out of credits",
-    re.IGNORECASE,
+    r"exceeded your current quota|payment required|out of credits"
 )
-_CONTEXT = re.compile(
+_CONTEXT = (
     r"context_length_exceeded|context[ _](?:length|window|size)|maximum context|prompt is too long|too many tokens|"
     r"exceeds? the (?:available|model'?s) context|input (?:is|was) too long|request_too_large|"
-    r"input token count .* exceeds",
-    re.IGNORECASE,
+    r"input token count .* exceeds"
 )
-_FILTER = re.compile(r"content_filter|content_policy|content management policy|safety system|moderation", re.IGNORECASE)
-_NO_MODEL = re.compile(
+_FILTER = r"content_filter|content_policy|content management policy|safety system|moderation"
+_NO_MODEL = (
     r"model_not_found|unknown model|invalid model|no such model|not a valid model|"
-    r"model .{0,80}(?:not found|does not exist)",
-    re.IGNORECASE | re.DOTALL,
+    r"model .{0,80}(?:not found|does not exist)"
 )
-_KEY = re.compile(
-    r"invalid_api_key|invalid x-api-key|incorrect api key|api key not valid|authentication_error", re.IGNORECASE
-)
-_OVERLOADED = re.compile(r"overloaded|server_is_overloaded|slow_down|at capacity|try again later", re.IGNORECASE)
-_RATE = re.compile(r"rate[ _]limit", re.IGNORECASE)
-_REASONING = re.compile(r"thinking|redacted|signature|reasoning|encrypted_content", re.IGNORECASE)
+_KEY = r"invalid_api_key|invalid x-api-key|incorrect api key|api key not valid|authentication_error"
+_RATE = r"rate[ _]limit"
+_REASONING = r"thinking|redacted|signature|reasoning|encrypted_content"
+
+
+def _says(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
 class UnreachableError(ModelError):
@@ -52,7 +51,7 @@ def http_error(status: int, headers: dict[str, str], body: bytes, variant: Model
     said, code = _read_body(body)
     seen = f"{code} {said}"
     wait = retry_after(headers)
-    name = variant.provider or variant.base_url
+    name = name_of(variant)
     quote = f": {said}" if said else ""
     if 300 <= status < 400:
         target = headers.get("location", "another address")
@@ -68,18 +67,17 @@ def http_error(status: int, headers: dict[str, str], body: bytes, variant: Model
             f"{variant.base_url} answered {status} with a web page{_title(body)}",
             "check the base URL, and whether a proxy or a login page stands in between",
         )
-    if status == 402 or (status in (400, 403, 429) and _SPENT.search(seen) and not (status == 429 and wait)):
+    resting = "enforced_spend_limit" in seen and wait is not None  # a limit that is lifted when the wait is over
+    if status == 402 or (status in (400, 403, 429) and _says(_SPENT, seen) and not resting):
         return ModelError("quota", f"{name} refuses because nothing is left to spend{quote}", "check plan and billing")
-    if status == 429 and "enforced_spend_limit" in seen:
-        return ModelError("quota", f"{name} refuses because of a spend limit{quote}", "raise the limit or wait")
-    if status == 401 or (status in (400, 403) and _KEY.search(seen)):
+    if status == 401 or (status in (400, 403) and _says(_KEY, seen)):
         return ModelError("auth", f"{name} does not accept the key ({status}{quote})", key_hint(variant))
     if status == 403:
         return ModelError(
             "auth", f"{name} forbids this ({status}{quote})", f"check what the key may use; {key_hint(variant)}"
         )
-    if status == 404 or (status == 400 and _NO_MODEL.search(seen)):
-        if _NO_MODEL.search(seen) or "model" in said.lower():
+    if status == 404 or (status == 400 and _says(_NO_MODEL, seen)):
+        if _says(_NO_MODEL, seen) or "model" in said.lower():
             return ModelError(
                 "unknown_model", f"{name} does not know the model {variant.model!r}{quote}", "check --model"
             )
@@ -88,14 +86,14 @@ def http_error(status: int, headers: dict[str, str], body: bytes, variant: Model
             f"{variant.base_url} has no such address (404{quote})",
             "check --base-url, --api and --model",
         )
-    if status == 413 or (status in (400, 422, 500) and _CONTEXT.search(seen)):
+    if status == 413 or (status in (400, 422, 500) and _says(_CONTEXT, seen)):
         return ModelError("context_full", f"The conversation does not fit into {variant.model}'s context{quote}")
     if status == 429:
         kind = "overloaded" if "slow_down" in seen else "rate_limit"
         return ModelError(
             kind, f"{name} asks to slow down (429{quote})", "wait, or use another model", retry_after_s=wait
         )
-    if status in (400, 422) and _FILTER.search(seen):
+    if status in (400, 422) and _says(_FILTER, seen):
         return ModelError("content_filter", f"{name} refuses the content{quote}")
     if status in (408, 409, 425):
         return ModelError("overloaded", f"{name} asks to try again ({status}{quote})", retry_after_s=wait)
@@ -103,7 +101,7 @@ def http_error(status: int, headers: dict[str, str], body: bytes, variant: Model
         return ModelError(
             "overloaded", f"{name} has a problem ({status}{quote})", "try again later", retry_after_s=wait
         )
-    if status == 400 and _REASONING.search(seen):
+    if status == 400 and _says(_REASONING, seen):
         return ReasoningRefusedError("bad_request", f"{name} refuses the request ({status}{quote})")
     return ModelError("bad_request", f"{name} refuses the request ({status}{quote})", "check model, --api and --effort")
 
@@ -113,22 +111,27 @@ def stream_error(error: Any) -> ModelError:
     said, code = _from_error(error)
     seen = f"{code} {said}"
     text = said or code or "no reason given"
-    if _SPENT.search(seen):
+    if _says(_SPENT, seen):
         return ModelError("quota", f"The provider stopped the answer: nothing is left to spend: {text}")
-    if _CONTEXT.search(seen):
+    if _says(_CONTEXT, seen):
         return ModelError("context_full", f"The conversation does not fit into the model's context: {text}")
-    if _RATE.search(seen):
+    if _says(_RATE, seen):
         return ModelError("rate_limit", f"The provider stopped the answer: {text}")
-    if _FILTER.search(seen):
+    if _says(_FILTER, seen):
         return ModelError("content_filter", f"The provider stopped the answer: {text}")
-    if _KEY.search(seen) or {"401", "403"} & set(code.split()):
+    if _says(_KEY, seen) or {"401", "403"} & set(code.split()):
         return ModelError("auth", f"The provider does not accept the key: {text}")
-    if _NO_MODEL.search(seen):
+    if _says(_NO_MODEL, seen):
         return ModelError("unknown_model", f"The provider does not know the model: {text}")
     if {"invalid_request_error", "400", "bad_request"} & set(code.split()):
-        kind = ReasoningRefusedError if _REASONING.search(seen) else ModelError
+        kind = ReasoningRefusedError if _says(_REASONING, seen) else ModelError
         return kind("bad_request", f"The provider refuses the request: {text}")
     return ModelError("overloaded", f"The provider broke the answer off: {text}")
+
+
+def name_of(variant: ModelVariant) -> str:
+    """How a person knows the provider: by name, or by address where it is an endpoint of one's own."""
+    return variant.base_url if variant.provider in ("", "own") else variant.provider
 
 
 def key_hint(variant: ModelVariant) -> str:

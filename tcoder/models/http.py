@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tcoder import __version__
 from tcoder.models.dialect import Fold, WireRequest
-from tcoder.models.faults import UnreachableError, http_error, page_instead
+from tcoder.models.faults import UnreachableError, http_error, name_of, page_instead
 from tcoder.models.lean_httpx import httpx
 from tcoder.models.sse import SseParser
 from tcoder.models.transport import DirectTransport
@@ -186,7 +186,7 @@ def _behind_proxy(base_url: str) -> bool:
 def _silence(variant: ModelVariant, seconds: float) -> ModelError:
     return ModelError(
         "timeout",
-        f"{variant.provider or variant.base_url} sent nothing usable for {seconds:.0f} s",
+        f"{name_of(variant)} sent nothing usable for {seconds:.0f} s",
         "try again, or use another model",
     )
 

@@ -54,10 +54,12 @@ class ModelVariant(Struct, frozen=True):
 
 
 class Served(Struct, frozen=True):
-    """What the response said really ran; empty = it did not say. Times in seconds from sending the request."""
+    """What the response said really ran; empty = it did not say. Times in seconds from sending the request. `warning`
+    is what a person should know about this answer."""
 
     model: str = ""
     tier: str = ""
     first_token_s: float | None = None
     duration_s: float = 0.0
     retries: int = 0
+    warning: str = ""

@@ -179,6 +179,7 @@ async def test_r02_an_overloaded_server_is_asked_again(status: int) -> None:
         (400, {"error": {"message": "content management policy"}}, "content_filter", "refuses"),
         (402, {"error": {"message": "pay"}}, "quota", "billing"),
         (429, {"error": {"code": "insufficient_quota", "message": "empty"}}, "quota", "empty"),
+        (429, {"error": {"code": "org_spend_limit_exceeded", "message": "empty"}}, "quota", "empty"),
         (
             429,
             {"type": "error", "error": {"details": {"error_code": "enforced_spend_limit_reached"}}},
@@ -483,6 +484,26 @@ def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) 
         open_model(variant(), key)
     assert caught.value.failure == "auth"
     assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(("words", "prompt", "warned"), [(20_000, 4096, True), (20_000, 40_000, False), (50, 1, False)])
+async def test_a_prompt_that_the_server_cuts_silently_is_named(words: int, prompt: int, warned: bool) -> None:
+    with ModelServer([{**TEXT, "usage": {"prompt": prompt}}]) as server:
+        of = variant(base_url=server.url)
+        model = open_model(of, KEY)
+        heard = await hear(model.stream(request(of, user("word " * words))))
+        await model.close()
+    assert heard.reply is not None
+    assert ("OLLAMA_CONTEXT_LENGTH" in heard.reply.served.warning) is warned
+
+
+async def test_a_spend_limit_that_passes_is_waited_for() -> None:
+    body = {"type": "error", "error": {"message": "x", "details": {"error_code": "enforced_spend_limit_reached"}}}
+    waits: list[float] = []
+    with ModelServer([{"status": 429, "body": body, "headers": {"Retry-After": "4"}}, TEXT]) as server:
+        heard = await ask(server, waits=waits)
+    assert heard.text == "Hello there"
+    assert 4 <= waits[0] < 4.3
 
 
 async def test_a_variant_of_another_address_is_refused() -> None:
