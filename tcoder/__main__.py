@@ -1,6 +1,6 @@
 """`python -m tcoder`."""
 
-from tcoder.cli import main
+from tcoder.cli import run
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

@@ -1,6 +1,8 @@
 """The command line: `--version` without importing anything, then parse and hand over to the app."""
 
+import os
 import sys
+from typing import NoReturn
 
 from tcoder import __version__
 
@@ -19,3 +21,14 @@ def main(argv: list[str] | None = None) -> int:
     from tcoder.app.start import start
 
     return start(options)
+
+
+def run() -> NoReturn:
+    """The program: `main`, then out, without taking the interpreter apart piece by piece."""
+    code = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = code or 128 + 13
+    os._exit(code)

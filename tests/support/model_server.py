@@ -56,7 +56,8 @@ class Seen:
 
 
 class ModelServer:
-    """Plays `steps` and keeps every request in `requests`, and in `finished` when each answer was out. `url` ends in `/v1`."""
+    """Plays `steps` and keeps every request in `requests`, and in `finished` when each answer was out. `url` ends in
+    `/v1`."""
 
     def __init__(self, steps: list[Step], *, record: Path | None = None) -> None:
         self.steps = steps
