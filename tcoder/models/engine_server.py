@@ -67,6 +67,8 @@ def main(pace: Pace = _PACE, open_backend: Callable[[Order], Backend] | None = N
     except StartError as failure:
         message, hint = failure.args
         Reporter(reports.write)(Report(message, failed=True, hint=hint))
+    except SystemExit:
+        pass  # told to stop by a signal
     sys.stdout.flush()
     os._exit(0)  # the library's threads are not worth waiting for
 
@@ -114,9 +116,7 @@ def serve(order: Order, backend: Backend, report: Reporter, pace: Pace) -> None:
     """Load, register, and keep going until idle or told to stop by a signal. Returns at once when another process is
     this engine already. Raises `StartError`."""
     files = EngineFiles(Path(order.runtime), order.name)
-    alive = try_lock(files.alive, shared=False)
-    if alive is None:
-        raise StartError("another process is this engine", "try again")
+    alive = _become(files)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -130,6 +130,15 @@ def serve(order: Order, backend: Backend, report: Reporter, pace: Pace) -> None:
         files.registration.unlink(missing_ok=True)
         backend.unload()
         os.close(alive)
+
+
+def _become(files: EngineFiles) -> int:
+    """Take the engine's lock; those who look whether the engine lives hold it for an instant."""
+    for _ in range(100):
+        if (descriptor := try_lock(files.alive, shared=False)) is not None:
+            return descriptor
+        time.sleep(0.02)
+    raise StartError("another process is this engine", "try again")
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

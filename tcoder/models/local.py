@@ -1,5 +1,6 @@
 """Models that run on this machine: the embedded engine behind the chat dialect."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -38,25 +39,26 @@ class LocalModel:
         self._folders = folders or local_folders(os.environ)
         self._on_note = on_note
         self._command = command
+        self._starting = asyncio.Lock()
         self._leases: dict[str, EngineLease] = {}
         self._clients: dict[str, HttpModel] = {}
 
     async def ensure_engine(self, model_id: str, *, on_progress: Callable[[str], None] | None = None) -> Endpoint:
         """The engine of `model_id`, started if need be, and kept until `close`. Raises `ModelError` when the weights
         are missing or wrong, or the engine cannot start."""
-        lease = self._leases.get(model_id)
-        if lease is not None and lease.is_alive():
+        async with self._starting:
+            lease = self._leases.get(model_id)
+            if lease is not None and lease.is_alive():
+                return lease.endpoint
+            await self._drop(model_id)
+            try:
+                path = await require(model_id, self._folders)
+                note = on_progress or self._on_note
+                lease = await hold_engine(model_id, path, self._settings, self._folders, note, self._command)
+            except WeightsError as error:
+                raise ModelError("unknown_model", error.message, error.hint) from error
+            self._leases[model_id] = lease
             return lease.endpoint
-        await self._drop(model_id)
-        try:
-            path = await require(model_id, self._folders)
-            lease = await hold_engine(
-                model_id, path, self._settings, self._folders, on_progress or self._on_note, self._command
-            )
-        except WeightsError as error:
-            raise ModelError("unknown_model", error.message, error.hint) from error
-        self._leases[model_id] = lease
-        return lease.endpoint
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelPart]:
         """See `Model.stream`. An engine that ended meanwhile is started again."""

@@ -328,3 +328,18 @@ async def test_a_cancelled_start_leaves_no_process(folders: LocalFolders, weight
         await start
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.readlink().name), 0)
+
+
+async def test_the_shipped_command_starts_it_from_any_folder(
+    folders: LocalFolders, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "msgspec.py").write_text("raise SystemExit('a file of the repository was imported')\n")
+    monkeypatch.chdir(repository)
+    lease = await hold_engine("local/tiny", weights, SETTINGS, folders)
+    registration = files(folders).read()
+    assert registration is not None
+    assert Path(f"/proc/{registration.pid}/cwd").readlink() == Path("/"), "it keeps no folder busy"
+    lease.close()
+    await ended(files(folders))
