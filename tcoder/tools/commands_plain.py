@@ -9,10 +9,10 @@ _DUPLICATE_HERE = re.compile(r"[12]?>&[12](?=[ \t\n;|]|&&|$)")
 _SEPARATOR = re.compile(r"&&|\|\||;|\|(?!&)|\n")
 _SPECIAL = frozenset("$`*?[]{}<>()&;|\"'\\!\n \t")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[.*\])?\+?=")
-RESERVED = frozenset(
-    ["if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac", "select"]
-    + ["function", "time", "coproc", "{", "}", "!", "[[", "]]"]
-)
+RESERVED = frozenset({
+    "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac", "select",
+    "function", "time", "coproc", "{", "}", "!", "[[", "]]",
+})  # fmt: skip
 
 
 def read_plain(text: str) -> tuple[tuple[str, ...], ...] | None:

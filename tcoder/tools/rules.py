@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -49,7 +49,7 @@ def load_rules(toml_text: str, source: str) -> tuple[Rule, ...]:
     lines = [
         number for number, line in enumerate(toml_text.split("\n"), 1) if re.match(r"\s*\[\[\s*rules\s*\]\]", line)
     ]
-    written: list[Any] = tables
+    written = cast("list[object]", tables)
     count = len(written)
     rules: list[Rule] = []
     for at in range(count):
