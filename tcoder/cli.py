@@ -25,10 +25,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """The program: `main`, then out, without taking the interpreter apart piece by piece."""
-    code = main()
     try:
+        code = main()
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
-        code = code or 128 + 13
+        code = 128 + 13
     os._exit(code)
