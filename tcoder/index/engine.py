@@ -2,20 +2,21 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from tcoder.index import locating, outline, references
+from tcoder.index import locating, outline, past, references
 from tcoder.index.git import git
+from tcoder.index.history import History
 from tcoder.index.languages import language_of, role_of
 from tcoder.index.listing import Stamp, list_files, stamp
 from tcoder.index.matching import LoadedSegment
 from tcoder.index.segment import IN_NAME, Facts, unpack
-from tcoder.index.store import Place, Store
+from tcoder.index.store import Place, SegmentHead, Store
 from tcoder.index.tags import tags
 from tcoder.index.terms import split
 from tcoder.index.worker import Built, Job, read_source, run
@@ -24,6 +25,7 @@ from tcoder.protocol.location import FileHit, IndexReport, IndexState, Location,
 # a file whose time stamp is this young when it was read may change again without showing it
 RACY_NS = 2_000_000_000
 SMALL_BYTES = 200_000
+SMALL_FILES = 20
 
 
 class Entry(NamedTuple):
@@ -47,6 +49,8 @@ class Engine:
         self._places: dict[bytes, Place] = {}
         self._version = -1
         self._facts: dict[str, tuple[bytes, Facts]] = {}
+        self.history = History()
+        self._head = ""
         self._load()
 
     def close(self) -> None:
@@ -64,106 +68,140 @@ class Engine:
     # ---- the tree
 
     def _load(self) -> None:
-        self._reload()
         data = self.store.tree(self._tree_name)
         if data:
             try:
                 self.entries = msgspec.msgpack.decode(data, type=dict[str, Entry])
             except msgspec.MsgspecError:
                 self.entries = {}
-        self._link()
+        self._reload()
 
     def _reload(self) -> None:
-        """Read what segments there are, when another process or we ourselves have added some."""
+        """Read which segments there are, at the start and when another process has written."""
         self._version = self.store.version()
         self._places = self.store.places()
-        for head in self.store.heads():
-            if head.id not in self.segments:
-                self.segments[head.id] = LoadedSegment(head)
-
-    def _link(self) -> None:
-        """Say in every segment which files have its contents."""
+        self.segments = {head.id: self.segments.get(head.id) or LoadedSegment(head) for head in self.store.heads()}
         for segment in self.segments.values():
             segment.paths = [()] * len(segment.paths)
         for path, entry in self.entries.items():
-            if place := self._places.get(entry.key):
-                segment = self.segments[place.segment]
-                segment.paths[place.ordinal] = (*segment.paths[place.ordinal], path)
+            self._attach(path, entry.key)
+
+    def _current(self) -> None:
+        if self.store.version() != self._version:
+            self._reload()
+
+    def _attach(self, path: str, key: bytes) -> None:
+        """Say in its segment that a file has this content."""
+        if place := self._places.get(key):
+            paths = self.segments[place.segment].paths
+            if path not in paths[place.ordinal]:
+                paths[place.ordinal] = (*paths[place.ordinal], path)
+
+    def _enter(self, path: str, entry: Entry) -> None:
+        self._leave(path)
+        self.entries[path] = entry
+        self.pending.pop(path, None)
+        self._attach(path, entry.key)
+
+    def _leave(self, path: str) -> None:
+        entry = self.entries.pop(path, None)
+        if entry is not None and (place := self._places.get(entry.key)):
+            paths = self.segments[place.segment].paths
+            paths[place.ordinal] = tuple(other for other in paths[place.ordinal] if other != path)
 
     def sweep(self) -> None:
         """Compare the tree with what is known; what is new or changed becomes pending."""
+        self._current()
         listing = list_files(self.root)
         self.problem = listing.problem
         self.swept_at = time.monotonic()
-        known = bool(self._places)
-        gone = self.entries.keys() - listing.files.keys()
+        gone = [path for path in self.entries if path not in listing.files]
         for path in gone:
-            del self.entries[path]
+            self._leave(path)
         self.pending = {path: found for path, found in self.pending.items() if path in listing.files}
-        changed: list[str] = []
-        for path, found in listing.files.items():
-            entry = self.entries.get(path)
-            if entry is None or entry.stamp != found or entry.racy or entry.key not in self._places:
-                changed.append(path)
-        touched = self._recognise(changed, listing.files) if known else changed
-        for path in touched:
-            self.entries.pop(path, None)
+        changed = [path for path, found in listing.files.items() if not self._is_known(path, found)]
+        # with an empty store there is nothing to recognise: the workers read the files anyway
+        for path in self._recognise(changed) if self._places else changed:
+            self._leave(path)
             self.pending[path] = listing.files[path]
         if gone or changed:
-            self._link()
-            self._save()
+            self.save()
 
-    def _recognise(self, paths: Iterable[str], stamps: dict[str, Stamp]) -> list[str]:
+    def _is_known(self, path: str, found: Stamp) -> bool:
+        entry = self.entries.get(path)
+        return entry is not None and entry.stamp == found and not entry.racy and entry.key in self._places
+
+    def _recognise(self, paths: Iterable[str]) -> list[str]:
         """Take in files whose content is stored already; the others are given back."""
         unknown: list[str] = []
         for path in paths:
             found = read_source(str(self.root), path, language_of(path))
             if found is not None and found[1] in self._places:
-                self.entries[path] = Entry(found[0], found[1], _racy(found[0]))
-                self.pending.pop(path, None)
+                self._enter(path, Entry(found[0], found[1], _racy(found[0])))
             else:
                 unknown.append(path)
         return unknown
 
     def update(self, paths: Iterable[str]) -> None:
         """Look at these files now: small ones are parsed at once, others become pending."""
+        self._current()
         job: list[tuple[str, str]] = []
         for path in dict.fromkeys(paths):
             language = language_of(path)
             found = stamp(self.root, path) if language else None
             if found is None:
-                self.entries.pop(path, None)
+                self._leave(path)
                 self.pending.pop(path, None)
-            elif not self._recognise([path], {path: found}):
+            elif not self._recognise([path]):
                 continue
-            elif found.size <= SMALL_BYTES:
+            elif found.size <= SMALL_BYTES and len(job) < SMALL_FILES:
                 job.append((path, language))
             else:
-                self.entries.pop(path, None)
+                self._leave(path)
                 self.pending[path] = found
         if job:
             self.integrate(run(Job(str(self.root), tuple(job)), lambda _: None))
-        else:
-            self._link()
 
     def integrate(self, built: Built) -> None:
         """Store what a worker has built."""
-        self.store.add(built.segment)
-        self._reload()
+        id_ = self.store.add(built.segment)
+        if self.store.version() != self._version:
+            self._reload()
+        else:
+            segment = built.segment
+            head = SegmentHead(
+                id_, len(segment.contents), segment.unit_content, segment.unit_length, segment.file_length
+            )
+            self.segments[id_] = LoadedSegment(head)
+            for ordinal, content in enumerate(segment.contents):
+                self._places.setdefault(content.key, Place(id_, ordinal))
         for parsed in built.files:
-            self.entries[parsed.path] = Entry(parsed.stamp, parsed.key, _racy(parsed.stamp))
-            self.pending.pop(parsed.path, None)
-        self._link()
+            self._enter(parsed.path, Entry(parsed.stamp, parsed.key, _racy(parsed.stamp)))
 
     def give_up(self, paths: Iterable[str]) -> None:
         """Leave out files that vanished or cannot be parsed."""
         for path in paths:
             self.pending.pop(path, None)
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Store what the tree holds."""
         self.store.save_tree(self._tree_name, time.time(), msgspec.msgpack.encode(self.entries))
 
-    save = _save
+    def missing_past(self) -> past.Missing:
+        """Which commits are still to be read for what is checked out now."""
+        head = past.head(self.root)
+        hashes = past.ancestors(self.root, head) if head and head != self._head else []
+        stored = self.store.past(hashes)
+        return past.Missing(self.root, head, hashes, stored, [sha for sha in hashes if sha not in stored])
+
+    def recall(self, missing: past.Missing, fresh: Mapping[bytes, past.Commit]) -> None:
+        """Take in the commits that were missing."""
+        if not missing.hashes:
+            return
+        self.store.add_past((sha, past.encode(commit)) for sha, commit in fresh.items())
+        stored = {sha: past.decode(data) for sha, data in missing.stored.items()} | dict(fresh)
+        self.history = History([stored[sha] for sha in missing.hashes if sha in stored])
+        self._head = missing.head
 
     # ---- answers
 
@@ -236,9 +274,10 @@ class Engine:
             if segment is None:
                 continue
             posting = unpack(data)
-            for unit, mark in zip(posting.units, posting.unit_marks, strict=True):
-                if not mark & IN_NAME:
+            for code in posting.units:
+                if not code & IN_NAME:
                     continue
+                unit = code >> 8
                 content = segment.unit_content[unit]
                 for path in segment.paths[content]:
                     yield path, self.facts(path).symbols[unit - segment.first_unit[content] - 1]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,11 +24,16 @@ from tcoder.protocol.location import (
 )
 
 if TYPE_CHECKING:
+    from tcoder.index.building import Builder
     from tcoder.index.engine import Engine
 
 T = TypeVar("T")
-BATCH = 120
 SWEEP_AGE_S = 5.0
+# up to so many files are simply parsed before an answer; of more, this many that look most promising
+FEW = 60
+FIRST = 160
+PATIENCE_S = 1.5
+HISTORY_PATIENCE_S = 0.8
 
 
 class Index:
@@ -42,9 +46,9 @@ class Index:
         self._engine: Engine | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._lock = asyncio.Lock()
-        self._background: asyncio.Task[None] | None = None
+        self._opened: tuple[Engine, Builder] | None = None
+        self._history: asyncio.Task[None] | None = None
         self._state = IndexState(0.0, 0)
-        self._closed = False
 
     @classmethod
     def open(cls, root: Path, cache_dir: Path) -> Index:
@@ -54,7 +58,9 @@ class Index:
 
     async def locate(self, text: str, *, limit: int = 10) -> Location:
         """Files and symbols that a text (a task, an issue, a trace, a log) is about, best first, with reasons."""
-        engine = await self._ready(build=True)
+        engine = await self._ready(text)
+        if self._history is not None:
+            await asyncio.wait([self._history], timeout=HISTORY_PATIENCE_S)
         return await self._call(lambda: engine.locate(text, limit))
 
     async def search(
@@ -81,10 +87,11 @@ class Index:
         return searching.present(hits, more=more, problem=problem)
 
     async def outline(self, path: str = "", *, budget_tokens: int, focus: Location | None = None) -> str:
-        """A map of a file, a folder or everything within the budget; the same tree gives the same text. Raises
-        `ToolError` for a path outside of the root or one that is not there."""
+        """A map of a file, a folder or everything within the budget; the same tree, once parsed, gives the same text.
+        Raises `ToolError` for a path outside of the root or one that is not there."""
         under = self._existing(path)
-        engine = await self._ready(build=True)
+        engine = await self._ready()
+        await self._patiently(engine)
         if under and (self.root / under).is_file():
             await self._call(lambda: engine.update([under]))
         return await self._call(lambda: engine.outline(under, budget_tokens, focus))
@@ -94,28 +101,28 @@ class Index:
         under, problem = self._inside(path)
         if problem:
             return ()
-        engine = await self._ready(build=False)
+        engine = await self._ready()
         return await self._call(lambda: engine.symbols_now(under))
 
     async def find_symbol(self, name: str) -> tuple[SymbolHit, ...]:
         """Definitions of `name` or `Parent.name`, exact spelling first, source before tests."""
-        engine = await self._ready(build=True)
+        engine = await self._ready(name)
         return await self._call(lambda: engine.find_symbol(name))
 
     async def enclosing(self, path: str, line: int) -> SymbolHit | None:
         """The innermost definition around a line (1-based)."""
-        engine = await self._ready(build=False)
+        engine = await self._ready()
         under, problem = self._inside(path)
         return None if problem else await self._call(lambda: engine.enclosing(under, line))
 
     async def files_matching(self, fragment: str, limit: int = 50) -> tuple[str, ...]:
         """Files and folders (with a final `/`) that fit what is typed, best first."""
-        engine = await self._ready(build=False)
+        engine = await self._ready()
         return await self._call(lambda: tuple(completion.rank(engine.all_paths(), fragment, limit)))
 
     async def related_tests(self, paths: Sequence[str]) -> tuple[FileHit, ...]:
         """Test files that go with source files, by name and by import, best first."""
-        engine = await self._ready(build=True)
+        engine = await self._ready()
         return await self._call(lambda: engine.related_tests(paths))
 
     def state(self) -> IndexState:
@@ -126,14 +133,18 @@ class Index:
 
     async def refresh(self) -> IndexState:
         """Look at the whole tree now and parse what is new, to the end."""
-        engine = await self._ready(build=False)
+        engine = await self._ready()
         await self._call(engine.sweep)
-        await self._build(engine)
+        assert self._opened is not None
+        await self._opened[1].finish()
+        self._recall_again(engine)
+        if self._history is not None:
+            await self._history
         return self._state
 
     async def build(self, *, rebuild: bool = False) -> IndexReport:
         """Bring the whole index up to date, from nothing with `rebuild`, and say what is in it."""
-        engine = await self._ready(build=False)
+        engine = await self._ready()
         if rebuild:
             await self._call(engine.forget)
         await self.refresh()
@@ -149,13 +160,14 @@ class Index:
 
     async def close(self) -> None:
         """End workers and close the store; safe to call twice."""
-        self._closed = True
-        if self._background is not None:
-            self._background.cancel()
-            await asyncio.gather(self._background, return_exceptions=True)
-            self._background = None
-        if self._engine is not None:
-            engine, self._engine = self._engine, None
+        if self._history is not None:
+            self._history.cancel()
+            await asyncio.gather(self._history, return_exceptions=True)
+            self._history = None
+        if self._opened is not None:
+            (engine, builder), self._opened = self._opened, None
+            await builder.close()
+            self._engine = None
             await self._call(engine.close)
         if self._thread is not None:
             self._thread.shutdown(wait=True)
@@ -171,47 +183,61 @@ class Index:
             self._state = self._engine.state()
         return result
 
-    async def _ready(self, *, build: bool) -> Engine:
+    async def _ready(self, query: str = "") -> Engine:
+        """The engine after a look at the tree. When much is still to be parsed, what a query needs first is."""
         async with self._lock:
-            engine = self._engine
-            if engine is None:
-                engine = self._engine = await self._call(self._open_engine)
+            opened = self._opened or await self._open()
+            engine, builder = opened
+            if time.monotonic() - engine.swept_at > SWEEP_AGE_S:
                 await self._call(engine.sweep)
-            if build and engine.pending:
-                await self._build(engine)
+                self._recall_again(engine)
+        if not engine.pending:
+            return engine
+        builder.start()
+        if len(engine.pending) <= FEW:
+            await builder.finish()
+        elif query:
+            await self._parse_promising(query, engine, builder)
         return engine
 
-    def _open_engine(self) -> Engine:
-        # sqlite3 and tree-sitter are loaded by the first question, not by the start of the program
+    async def _open(self) -> tuple[Engine, Builder]:
+        # sqlite3, tree-sitter and the worker processes are for the first question, not for the start of the program
+        from tcoder.index.building import Builder
         from tcoder.index.engine import Engine
 
-        return Engine(self.root, self._cache)
+        engine = await self._call(lambda: Engine(self.root, self._cache))
+        self._engine = engine
+        await self._call(engine.sweep)
+        self._opened = engine, Builder(self.root, engine, self._call)
+        self._recall_again(engine)
+        return self._opened
 
-    async def _build(self, engine: Engine) -> None:
-        from tcoder.index.languages import language_of
-        from tcoder.index.pool import HangingFileError, Worker
+    def _recall_again(self, engine: Engine) -> None:
+        if self._history is None or self._history.done():
+            self._history = asyncio.create_task(self._recall(engine))
 
-        queue = sorted(engine.pending)
-        batches = [queue[at : at + BATCH] for at in range(0, len(queue), BATCH)]
-        workers = [Worker(self.root) for _ in range(min(os.cpu_count() or 1, 2, len(batches)))]
+    async def _recall(self, engine: Engine) -> None:
+        """Read git's history beside everything else."""
+        missing = await self._call(engine.missing_past)
+        read = await asyncio.to_thread(missing.read)
+        await self._call(lambda: engine.recall(missing, read))
 
-        async def drive(worker: Worker) -> None:
-            while batches:
-                batch = batches.pop(0)
-                try:
-                    built = await worker.build(tuple((path, language_of(path)) for path in batch))
-                except HangingFileError as error:
-                    await self._call(partial(engine.give_up, [error.path]))
-                    batches.append([path for path in batch if path != error.path])
-                    continue
-                await self._call(partial(engine.integrate, built))
-                await self._call(partial(engine.give_up, batch))
+    async def _parse_promising(self, text: str, engine: Engine, builder: Builder) -> None:
+        from tcoder.index.query import parse
+        from tcoder.index.scanning import promising
 
+        first = await promising(self.root, parse(text), engine.pending, FIRST)
+        await self._patiently(engine, builder.parse(first))
+
+    async def _patiently(self, engine: Engine, parsing: Coroutine[None, None, None] | None = None) -> None:
+        """Wait for what is being parsed, but not long: an answer comes from what there is and says how much that is."""
+        if self._opened is None or not engine.pending:
+            return
         try:
-            await asyncio.gather(*map(drive, workers))
-        finally:
-            await asyncio.gather(*(worker.close() for worker in workers))
-        await self._call(engine.save)
+            async with asyncio.timeout(PATIENCE_S):
+                await (parsing or self._opened[1].finish())
+        except TimeoutError:
+            return
 
     async def _search_symbols(self, name: str, under: str, limit: int) -> SearchResult:
         hits = [

@@ -11,10 +11,19 @@ from tree_sitter_language_pack import get_binding
 MAX_DEPTH = 24
 
 
-@dataclass(frozen=True)
-class Capture:
-    """One match: `nodes` by capture name, the node that bears `kind` first."""
+_FAMILIES = {
+    "javascript": ("ecmascript", "javascript"),
+    "typescript": ("ecmascript", "typescript"),
+    "tsx": ("ecmascript", "typescript"),
+}
 
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One match: `node` is the definition, `nodes` have it and its parts by capture name. Of two that match the same
+    node the one with the lower `rank` is meant: patterns stand in the query files from special to general."""
+
+    rank: int
     kind: str
     node: Node
     nodes: dict[str, list[Node]]
@@ -23,9 +32,7 @@ class Capture:
 @cache
 def query_text(language: str) -> str:
     """The query file of a language, empty when there is none."""
-    # the typescript family extends javascript's definitions
-    names = {"typescript": ("javascript", "typescript"), "tsx": ("javascript", "typescript")}.get(language, (language,))
-    found = [files("tcoder.index") / "queries" / f"{name}.scm" for name in names]
+    found = [files("tcoder.index") / "queries" / f"{name}.scm" for name in _FAMILIES.get(language, (language,))]
     return "\n".join(file.read_text("utf-8") for file in found if file.is_file())
 
 
@@ -42,7 +49,7 @@ def captures(data: bytes, language: str) -> list[Capture]:
     cursor = QueryCursor(query)
     cursor.set_max_start_depth(MAX_DEPTH)
     found: list[Capture] = []
-    for _, nodes in cursor.matches(parser.parse(data).root_node):
+    for rank, nodes in cursor.matches(parser.parse(data).root_node):
         kind = next(name for name in nodes if name not in ("name", "parent", "body") and name[0] != "_")
-        found.append(Capture(kind, nodes[kind][0], nodes))
+        found.append(Capture(rank, kind, nodes[kind][0], nodes))
     return found

@@ -1,6 +1,7 @@
 """What a file is, from its name alone: its language and its role in the repository. Pure."""
 
 import re
+from functools import lru_cache
 
 from tcoder.protocol.location import FileRole
 
@@ -194,6 +195,7 @@ def language_of(path: str) -> str:
     return BY_EXTENSION.get(suffix) or ("text" if suffix in TEXT_EXTENSIONS else "")
 
 
+@lru_cache(1 << 17)
 def role_of(path: str) -> FileRole:
     """What part the file plays; generated and vendored win over test, test over documentation, that over data."""
     name = path.rpartition("/")[2]

@@ -37,6 +37,7 @@ class LoadedSegment:
             self.first_unit[content + 1] += 1
         for ordinal in range(head.contents):
             self.first_unit[ordinal + 1] += self.first_unit[ordinal]
+        self.words = sum(self.unit_length)
         self._unit_norms: list[float] = []
         self._file_norms: list[float] = []
         self._means = (0.0, 0.0)
@@ -51,10 +52,11 @@ class LoadedSegment:
 
 
 class Matches(NamedTuple):
-    """Scores by segment, by unit and by file ordinal; `idf` of every term that occurs; `named` lists for each term the
-    units (segment, unit) whose name has it."""
+    """Scores by segment, by unit and by file ordinal, `names` counting what stands in a unit's name alone; `idf` of
+    every term that occurs; `named` lists for each identifier the units (segment, unit) whose name has it."""
 
     units: dict[int, list[float]]
+    names: dict[int, dict[int, float]]
     files: dict[int, list[float]]
     idf: dict[str, float]
     named: dict[str, list[tuple[int, int]]]
@@ -70,9 +72,10 @@ def match(
     for term in terms:
         rows = [(segment, data) for segment, data in store.postings(term) if segment in segments]
         if rows:
-            found.append((sum(int.from_bytes(data[4:8], "little") for _, data in rows), term, rows))
+            found.append((sum(len(data) // 4 - 1 - int.from_bytes(data[:4], "little") for _, data in rows), term, rows))
     found.sort(key=lambda item: (item[0], item[1]))
     units: dict[int, list[float]] = {}
+    names: dict[int, dict[int, float]] = {}
     files: dict[int, list[float]] = {}
     idf: dict[str, float] = {}
     named: dict[str, list[tuple[int, int]]] = {}
@@ -89,21 +92,26 @@ def match(
             if not unit_scores:
                 unit_scores.extend([0.0] * len(segment.unit_length))
                 files[id_] = [0.0] * len(segment.paths)
+                names[id_] = {}
             file_scores = files[id_]
-            for unit, mark in zip(posting.units, posting.unit_marks, strict=True):
-                count = _COUNTS[mark]
+            name_scores = names[id_]
+            for code in posting.units:
+                count = _COUNTS[code & 0xFF]
+                unit = code >> 8
                 unit_scores[unit] += weight * count / (count + unit_norms[unit])
-            for file, count in zip(posting.files, posting.file_counts, strict=True):
+                if code & IN_NAME:
+                    name_scores[unit] = name_scores.get(unit, 0.0) + weight
+            for code in posting.files:
+                count = code & 0xFF
+                file = code >> 8
                 file_scores[file] += weight * count / (count + file_norms[file])
             if term in wanted:
-                hits = [
-                    (id_, unit) for unit, mark in zip(posting.units, posting.unit_marks, strict=True) if mark & IN_NAME
-                ]
+                hits = [(id_, code >> 8) for code in posting.units if code & IN_NAME]
                 named.setdefault(term, []).extend(hits)
-            entries += len(posting.unit_marks)
+            entries += len(posting.units)
         if entries > MAX_ENTRIES:
             break
-    return Matches(units, files, idf, named)
+    return Matches(units, names, files, idf, named)
 
 
 def _means(segments: Iterable[LoadedSegment]) -> tuple[float, float]:
@@ -111,5 +119,10 @@ def _means(segments: Iterable[LoadedSegment]) -> tuple[float, float]:
     for segment in segments:
         units += len(segment.unit_length)
         files += len(segment.paths)
-        words += sum(segment.unit_length)
-    return max(words / max(units, 1), 1.0), max(words / max(files, 1), 1.0)
+        words += segment.words
+    return _rounded(words / max(units, 1)), _rounded(words / max(files, 1))
+
+
+def _rounded(mean: float) -> float:
+    """A mean to two digits: it then stays the same when a file changes, and so do the norms that depend on it."""
+    return max(float(f"{mean:.1e}"), 1.0)

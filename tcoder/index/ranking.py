@@ -1,10 +1,17 @@
-"""The order of files and symbols from what was found about them. Pure: features in, scores and reasons out."""
+"""The order of files from their features. Pure: features in, scores out; the weights are fitted, see `weights.json`."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 
+import msgspec
+from msgspec import Struct
+
+from tcoder.index.languages import role_of
 from tcoder.protocol.location import FileRole
 
-FEATURES = ("symbol", "file", "name", "path", "mention", "frame", "history", "exact")
+CANDIDATES = 200
+# a task is rarely about changing what is not source; what is named outright still gets to the top
 ROLE_FACTORS: dict[FileRole, float] = {
     "source": 1.0,
     "data": 0.35,
@@ -15,26 +22,30 @@ ROLE_FACTORS: dict[FileRole, float] = {
 }
 
 
-class Candidate(NamedTuple):
-    """A file with its features, each 0..1 of the best in this answer."""
+class Weights(Struct, frozen=True, forbid_unknown_fields=True):
+    """`first` orders all files by features of their own, `final` the best of them by all features. `fitted_on` says
+    where the figures come from."""
 
-    path: str
-    role: FileRole
-    features: dict[str, float]
-
-
-def scale(values: dict[str, float]) -> dict[str, float]:
-    """Values as shares of the largest."""
-    top = max(values.values(), default=0.0)
-    return {key: value / top for key, value in values.items() if value > 0} if top > 0 else {}
+    first: dict[str, float]
+    final: dict[str, float]
+    fitted_on: str = ""
 
 
-def score(candidate: Candidate, weights: dict[str, float]) -> float:
-    total = sum(weights[name] * value for name, value in candidate.features.items())
-    return total * ROLE_FACTORS[candidate.role]
+@cache
+def weights() -> Weights:
+    """The fitted weights that ship with tcoder."""
+    return msgspec.json.decode((files("tcoder.index") / "weights.json").read_bytes(), type=Weights)
 
 
-def order(candidates: list[Candidate], weights: dict[str, float]) -> list[tuple[float, Candidate]]:
-    """Best first; equal scores by path, so that an answer is always the same."""
-    scored = [(score(candidate, weights), candidate) for candidate in candidates]
-    return sorted(scored, key=lambda pair: (-pair[0], pair[1].path))
+def order(
+    features: Mapping[str, Mapping[str, float]], weighted: Mapping[str, float], limit: int
+) -> list[tuple[str, float]]:
+    """Paths with the weighted sum of their features, best first; equal ones by path, so that answers are stable."""
+    totals: dict[str, float] = {}
+    for name, weight in weighted.items():
+        if weight:
+            for path, value in features.get(name, {}).items():
+                totals[path] = totals.get(path, 0.0) + weight * value
+    scored = [(path, total * ROLE_FACTORS[role_of(path)]) for path, total in totals.items() if total > 0]
+    scored.sort(key=lambda pair: (-pair[1], pair[0]))
+    return scored[:limit]

@@ -1,6 +1,7 @@
 """Answers from stored facts: definitions by name, what is around a line, tests that go with a file. Pure."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from tcoder.index.languages import role_of
 from tcoder.protocol.location import FileHit, Symbol
@@ -26,6 +27,7 @@ def matches_name(symbol: Symbol, wanted: str) -> int:
     return 1 if "." not in asked and symbol.name.lower() == last.lower() else 0
 
 
+@lru_cache(1 << 17)
 def subject(path: str) -> str:
     """What a test file is about, as its name says: `tests/test_parser.py` and `parser.spec.ts` give `parser`."""
     stem = path.rpartition("/")[2].split(".")[0]

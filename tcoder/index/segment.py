@@ -6,7 +6,7 @@ symbols inside it. A posting says in which units a term stands and how often, an
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -52,13 +52,11 @@ class Segment(Struct, frozen=True, array_like=True):
 
 
 class Posting(NamedTuple):
-    """Ordinals within the segment, ascending. `unit_marks` hold the count in their low six bits and the `IN_` flags;
-    `file_counts` are the counts within whole files, at most 255."""
+    """Codes in ascending order: an ordinal within the segment in the upper 24 bits; below it, for a unit, the count in
+    six bits with the `IN_` flags, and for a file its count, at most 255."""
 
     units: "memoryview[int]"
-    unit_marks: bytes
     files: "memoryview[int]"
-    file_counts: bytes
 
 
 class Source(NamedTuple):
@@ -82,57 +80,56 @@ def decode_facts(data: bytes) -> Facts:
     return msgspec.msgpack.decode(data, type=Facts)
 
 
-def pack(units: "array[int]", marks: bytes, files: "array[int]", counts: bytes) -> bytes:
-    head = array("I", (len(units), len(files)))
-    return b"".join((head.tobytes(), units.tobytes(), files.tobytes(), marks, counts))
+def pack(codes: Sequence[int], unit_content: "array[int]") -> bytes:
+    """The posting of a term from the codes of its units."""
+    files: list[int] = []
+    last, count = -1, 0
+    for code in codes:
+        content = unit_content[code >> 8]
+        if content != last:
+            if count:
+                files.append(last << 8 | min(count, 255))
+            last, count = content, 0
+        count += code & MAX_COUNT
+    if count:
+        files.append(last << 8 | min(count, 255))
+    return len(codes).to_bytes(4, "little") + array("I", codes).tobytes() + array("I", files).tobytes()
 
 
 def unpack(data: bytes) -> Posting:
+    end = 4 + 4 * int.from_bytes(data[:4], "little")
     view = memoryview(data)
-    units, files = view[:8].cast("I")
-    first, second, third = 8 + 4 * units, 8 + 4 * units + 4 * files, 8 + 5 * units + 4 * files
-    return Posting(view[8:first].cast("I"), data[second:third], view[first:second].cast("I"), data[third:])
+    return Posting(view[4:end].cast("I"), view[end:].cast("I"))
 
 
 def build(sources: Iterable[Source]) -> Segment:
     """Index the sources in their order."""
     contents: list[Content] = []
     unit_content, unit_length, file_length = array("I"), array("H"), array("I")
-    units: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
-    marks: defaultdict[str, bytearray] = defaultdict(bytearray)
-    in_files: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
-    file_counts: defaultdict[str, bytearray] = defaultdict(bytearray)
+    postings: defaultdict[str, list[int]] = defaultdict(list)
     for ordinal, source in enumerate(sources):
         found = tags(source.data, source.language)
         problem = found.problem or unfit(source.data[:MAX_TEXT])
         words = _words(source.data[:MAX_TEXT], found) if not problem else [Counter[bytes]()]
-        base = len(unit_length)
-        total: Counter[str] = Counter()
+        total = 0
         for index, counter in enumerate(words):
             terms = _terms(counter)
-            named = _named(found.spans[index - 1].symbol) if index else {}
-            for term, count in terms.items():
-                units[term].append(base + index)
-                marks[term].append(min(count, MAX_COUNT) | named.pop(term, 0))
-            for term, flag in named.items():
-                units[term].append(base + index)
-                marks[term].append(flag)
             length = sum(terms.values())
-            total.update(terms)
+            code = len(unit_length) << 8
+            if index:
+                for term, flag in _named(found.spans[index - 1].symbol).items():
+                    postings[term].append(code | flag | min(terms.pop(term, 0), MAX_COUNT))
+            for term, count in terms.items():
+                postings[term].append(code | (count if count < MAX_COUNT else MAX_COUNT))
+            total += length
             unit_content.append(ordinal)
             unit_length.append(min(length, 0xFFFF))
-        for term, count in total.items():
-            in_files[term].append(ordinal)
-            file_counts[term].append(min(count, 255))
-        file_length.append(total.total())
+        file_length.append(total)
         symbols = tuple(span.symbol for span in found.spans)
         facts = Facts(symbols, found.imports, source.data.count(b"\n") + 1, problem)
         contents.append(Content(source.key, encode_facts(facts), len(words)))
-    postings = tuple(
-        (term, pack(units[term], bytes(marks[term]), in_files[term], bytes(file_counts[term])))
-        for term in sorted(units)
-    )
-    return Segment(tuple(contents), unit_content.tobytes(), unit_length.tobytes(), file_length.tobytes(), postings)
+    packed = tuple((term, pack(postings[term], unit_content)) for term in sorted(postings))
+    return Segment(tuple(contents), unit_content.tobytes(), unit_length.tobytes(), file_length.tobytes(), packed)
 
 
 def _words(data: bytes, found: Tags) -> list[Counter[bytes]]:
@@ -157,11 +154,12 @@ def _words(data: bytes, found: Tags) -> list[Counter[bytes]]:
     return counters
 
 
-def _terms(words: Counter[bytes]) -> Counter[str]:
-    terms: Counter[str] = Counter()
+def _terms(words: Mapping[bytes, int]) -> dict[str, int]:
+    terms: dict[str, int] = {}
+    known = terms.get
     for word, count in words.items():
         for term in split(word):
-            terms[term] += count
+            terms[term] = known(term, 0) + count
     return terms
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tcoder.index.segment import Facts, Segment, decode_facts
 
 # raise it whenever what is stored would be read or computed differently
-FORMAT = 1
+FORMAT = 2
 _APPLICATION = 0x7C0DE5
 _SCHEMA = """
 CREATE TABLE segment (id INTEGER PRIMARY KEY, contents INTEGER, unit_content BLOB, unit_length BLOB, file_length BLOB);
@@ -167,9 +167,11 @@ class Store:
     def save_tree(self, root: str, used: float, data: bytes) -> None:
         self._db.execute("INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, used, data))
 
-    def past(self) -> dict[bytes, bytes]:
-        """Stored commits by their hash."""
-        return dict(self._db.execute("SELECT sha, data FROM past"))
+    def past(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Those of the commits that are stored."""
+        run = self._db.execute
+        rows = (run("SELECT sha, data FROM past WHERE sha = ?", (sha,)).fetchone() for sha in hashes)
+        return dict(row for row in rows if row)
 
     def add_past(self, commits: Iterable[tuple[bytes, bytes]]) -> None:
         self._db.execute("BEGIN IMMEDIATE")

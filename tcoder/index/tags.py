@@ -74,7 +74,7 @@ def _assemble(data: bytes, language: str) -> Tags:
     stack: list[Span] = []
     seen: set[tuple[int, int]] = set()
     found = captures(data, language)
-    found.sort(key=lambda match: (match.node.start_byte, -match.node.end_byte))
+    found.sort(key=lambda match: (match.node.start_byte, -match.node.end_byte, match.rank))
     for kind, node, nodes in ((match.kind, match.node, match.nodes) for match in found):
         start, end = node.start_byte, node.end_byte
         if kind == "import":
@@ -92,7 +92,7 @@ def _assemble(data: bytes, language: str) -> Tags:
         outer = stack[-1].symbol if stack else None
         parent, name = _qualify(name, kind)
         if receivers := nodes.get("parent"):
-            parent = _name(data[receivers[0].start_byte : receivers[0].end_byte]).lstrip("*&")
+            parent = _name(data[receivers[0].start_byte : receivers[0].end_byte]).lstrip("*&").partition("[")[0]
         elif outer is not None:
             parent = f"{outer.qualified}.{parent}" if parent else outer.qualified
         if kind == "function" and ((outer is not None and outer.kind in CONTAINERS) or (parent and outer is None)):

@@ -302,6 +302,18 @@ def terms_of(text: str) -> list[str]:
     return [term for word in WORD.findall(text.encode("utf-8", "replace")) for term in split(word)]
 
 
+@lru_cache(1 << 17)
+def path_terms(path: str) -> frozenset[str]:
+    """The terms of a path without its extension."""
+    return frozenset(terms_of(path.rpartition(".")[0] or path))
+
+
+@lru_cache(1 << 17)
+def stem_terms(path: str) -> frozenset[str]:
+    """The terms of a file's name without its extensions."""
+    return frozenset(terms_of(path.rpartition("/")[2].split(".")[0]))
+
+
 def meaningful(terms: Iterable[str]) -> list[str]:
     """Terms that say something: no stop words, nothing of a single letter."""
     return [term for term in terms if len(term) > 1 and term not in STOP_STEMS]

@@ -1,5 +1,5 @@
 (class_definition name: (identifier) @name) @class
 (function_definition name: (identifier) @name) @function
-(module (expression_statement (assignment left: (identifier) @name)) @variable)
+(module (assignment left: (identifier) @name) @variable)
 (import_statement) @import
 (import_from_statement) @import

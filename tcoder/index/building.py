@@ -1,0 +1,115 @@
+"""Parsing in the background: what a question needs first, then all the rest, in a few processes of low priority."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from tcoder.index.languages import language_of
+from tcoder.index.listing import Stamp
+from tcoder.index.pool import HangingFileError, Worker
+from tcoder.index.worker import Built
+
+WORKERS = 2
+MIN_BATCH = 40
+# few segments keep queries quick, and small batches keep the first answers early
+MAX_BATCH = 600
+SEGMENTS = 40
+
+
+class Parsable(Protocol):
+    """What is asked of an engine; its methods are called through `call`, which runs them in its thread."""
+
+    pending: dict[str, Stamp]
+
+    def integrate(self, built: Built) -> None: ...
+    def give_up(self, paths: Iterable[str]) -> None: ...
+    def save(self) -> None: ...
+
+
+class Builder:
+    """Empties the engine's pending files. Workers live while there is work."""
+
+    def __init__(self, root: Path, engine: Parsable, call: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
+        self._root = root
+        self._engine = engine
+        self._call = call
+        self._urgent: list[str] = []
+        self._busy: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._progress = asyncio.Condition()
+
+    async def parse(self, paths: Iterable[str]) -> None:
+        """Parse these pending files before all others and wait for them."""
+        wanted = [path for path in paths if path in self._engine.pending]
+        self._urgent = wanted + [path for path in self._urgent if path not in set(wanted)]
+        self.start()
+        await self._until(lambda: not any(path in self._engine.pending for path in wanted))
+
+    async def finish(self) -> None:
+        """Wait until nothing is pending."""
+        self.start()
+        await self._until(lambda: not self._engine.pending)
+
+    def start(self) -> None:
+        """Begin to work if there is work and nobody does it."""
+        count = min(WORKERS, os.cpu_count() or 1, 1 + len(self._engine.pending) // MIN_BATCH)
+        while self._engine.pending and len(self._tasks) < count:
+            task = asyncio.create_task(self._drive())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _until(self, done: Callable[[], bool]) -> None:
+        async with self._progress:
+            while not done():
+                failed = [task for task in self._tasks if task.done() and not task.cancelled() and task.exception()]
+                if failed:
+                    await failed[0]
+                self.start()
+                await self._progress.wait()
+
+    async def _drive(self) -> None:
+        worker = Worker(self._root)
+        try:
+            while batch := self._next():
+                self._busy.update(batch)
+                try:
+                    await self._one(worker, batch)
+                finally:
+                    self._busy.difference_update(batch)
+                async with self._progress:
+                    self._progress.notify_all()
+            if not self._busy:
+                await self._call(self._engine.save)
+        finally:
+            await worker.close()
+            async with self._progress:
+                self._progress.notify_all()
+
+    async def _one(self, worker: Worker, batch: list[str]) -> None:
+        try:
+            built = await worker.build(tuple((path, language_of(path)) for path in batch))
+        except HangingFileError as error:
+            await self._call(partial(self._engine.give_up, [error.path]))
+            return
+        await self._call(partial(self._engine.integrate, built))
+        await self._call(partial(self._engine.give_up, batch))
+
+    def _next(self) -> list[str]:
+        pending = self._engine.pending
+        urgent = [path for path in self._urgent if path in pending and path not in self._busy]
+        if urgent:
+            # shared evenly among the workers, since somebody waits
+            share = max(MIN_BATCH // 2, -(-len(urgent) // WORKERS))
+            self._urgent = urgent[share:]
+            return urgent[:share]
+        free = sorted(path for path in pending if path not in self._busy)
+        size = min(max(MIN_BATCH, len(free) // SEGMENTS), MAX_BATCH)
+        return free[:size]
