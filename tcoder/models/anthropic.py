@@ -1,7 +1,7 @@
 """The Anthropic Messages dialect.
 
 Quirks that it knows (see the catalogue): `adaptive_thinking`, `budget_thinking`, `no_temperature`, `no_cache_control`,
-`bearer`, and `beta:NAME` for a beta header.
+`bearer`, `text_calls` (calls that come as text are recognised), and `beta:NAME` for a beta header.
 """
 
 import re
@@ -14,6 +14,7 @@ from msgspec import Struct
 from tcoder.models.assembly import Assembly, Block, decode_event, wire_id
 from tcoder.models.dialect import Answer, History, WireRequest, body_of, encode_json
 from tcoder.models.faults import stream_error
+from tcoder.models.text_calls import recognise
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.messages import (
@@ -204,6 +205,8 @@ class AnthropicFold:
     """Folds one stream; see `Fold`."""
 
     def __init__(self, request: ModelRequest, taken: Collection[str] = ()) -> None:
+        self._request = request
+        self._taken = taken
         self._assembly = Assembly(request.variant.id, taken)
         self._blocks: dict[int, tuple[Block, dict[str, Any]]] = {}
         self._usage = _Usage()
@@ -300,6 +303,8 @@ class AnthropicFold:
         if self._assembly.has_calls and stop in ("end", "unknown"):
             stop = "tool_calls"
         message = self._assembly.message(stop, self._normal_usage() if self._counted else None)
+        if "text_calls" in self._request.variant.quirks and not message.calls and stop in ("end", "unknown"):
+            message = recognise(message, self._request.tools, self._taken)
         return Answer(message, self._model, self._usage.speed or self._usage.service_tier or "")
 
     def _normal_usage(self) -> Usage:

@@ -1,6 +1,7 @@
 """The OpenAI Responses dialect, stateless: nothing is stored by the provider, reasoning is replayed encrypted.
 
-Quirks that it knows (see the catalogue): `no_temperature`, `no_encrypted_reasoning`, `no_reasoning_summary`.
+Quirks that it knows (see the catalogue): `no_temperature`, `no_encrypted_reasoning`, `no_reasoning_summary`, and
+`text_calls` (calls that come as text are recognised).
 """
 
 import re
@@ -13,6 +14,7 @@ from msgspec import Struct
 from tcoder.models.assembly import Assembly, Block, decode_event, wire_id
 from tcoder.models.dialect import Answer, History, WireRequest, body_of, encode_json, plain_usage
 from tcoder.models.faults import stream_error
+from tcoder.models.text_calls import recognise
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.messages import (
@@ -190,6 +192,8 @@ class ResponsesFold:
     """Folds one stream; see `Fold`."""
 
     def __init__(self, request: ModelRequest, taken: Collection[str] = ()) -> None:
+        self._request = request
+        self._taken = taken
         self._assembly = Assembly(request.variant.id, taken)
         self._blocks: dict[str, Block] = {}
         self._stop: StopReason = "end"
@@ -293,7 +297,10 @@ class ResponsesFold:
             stop = "refusal"
         elif self._assembly.has_calls and stop in ("end", "unknown"):
             stop = "tool_calls"
-        return Answer(self._assembly.message(stop, self._usage), self._model, self._tier)
+        message = self._assembly.message(stop, self._usage)
+        if "text_calls" in self._request.variant.quirks and not message.calls and stop in ("end", "unknown"):
+            message = recognise(message, self._request.tools, self._taken)
+        return Answer(message, self._model, self._tier)
 
 
 def open_fold(request: ModelRequest, taken: Collection[str] = ()) -> ResponsesFold:

@@ -2,12 +2,13 @@ import json
 from typing import Any
 
 import pytest
-from support.model_calls import READ, fold
+from support.model_calls import CODECS, EVENTS, READ, fold, request, variant
 from support.model_server import chat_events
 
 from tcoder.models.schema import fits
 from tcoder.models.text_calls import recognise
 from tcoder.protocol.messages import AssistantMessage, ReasoningPart, TextPart, ToolSpec
+from tcoder.protocol.variant import Dialect
 
 SHELL = ToolSpec(
     "shell", "Run", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
@@ -76,6 +77,15 @@ def test_reasoning_stays_and_ids_are_new() -> None:
     assert [type(part).__name__ for part in made.parts] == ["ReasoningPart", "ToolCall"]
     assert made.calls[0].id == "call00002"
     assert made.stop == "tool_calls"
+
+
+@pytest.mark.parametrize("dialect", ["openai-responses", "anthropic"])
+def test_the_other_dialects_recognise_them_where_the_catalogue_says_so(dialect: Dialect) -> None:
+    events = [event.partition(b"data: ")[2].strip() for event in EVENTS[dialect]({"text": GOOD}, 0, "m")]
+    for quirks, names in [(("text_calls",), ["read"]), ((), [])]:
+        folding = CODECS[dialect].open_fold(request(variant(dialect, quirks=quirks)))
+        folding.feed(events)
+        assert [call.name for call in folding.finish().message.calls] == names
 
 
 def test_the_chat_fold_recognises_them_unless_the_answer_was_cut() -> None:
