@@ -28,6 +28,9 @@ SETTINGS = EngineSettings(threads=1, idle_s=0, context=512)
 VARIANT = ModelVariant(id="local/tiny", model="tiny", provider="local", base_url="", json_schema=True)
 
 
+RUN = "import tcoder.models.engine_server as s; s.main()"
+
+
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[LocalFolders]:
     made = LocalFolders(tmp_path / "models", tmp_path / "state", tmp_path / "run")
@@ -290,6 +293,11 @@ async def test_slow_answers_make_the_engine_measure_again(folders: LocalFolders)
         ("import sys; print('terminate called: std::bad_alloc', file=sys.stderr); sys.exit(134)", "std::bad_alloc"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "it was killed while it loaded local/tiny"),
         ("import sys; sys.exit(3)", "it ended with status 3"),
+        (f"import sys; sys.modules['xllamacpp'] = None; {RUN}", "the local engine is not installed"),
+        (
+            f"{RUN.replace('s.main', 's.available_memory = lambda: 10**8; s.main')}",
+            "needs about .* of memory, 100 MB are free",
+        ),
     ],
 )
 async def test_a_start_that_fails_is_one_sentence(
