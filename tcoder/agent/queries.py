@@ -1,10 +1,14 @@
 """Answers to what front ends ask besides the events: nothing here changes anything."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
+from tcoder.agent.situation import samples, situation
 from tcoder.agent.state import SessionState
+from tcoder.models import routing
+from tcoder.protocol.events import Recorded
 from tcoder.protocol.messages import AssistantMessage, Message, ToolResults, UserMessage
 from tcoder.protocol.queries import (
     ChangePreview,
@@ -23,6 +27,7 @@ from tcoder.protocol.queries import (
     PreviewChange,
     Query,
     ReadContext,
+    ReadReview,
     ReadStatus,
     ReadTimeline,
     Reply,
@@ -32,9 +37,9 @@ from tcoder.protocol.queries import (
     Timeline,
     TimelineEntry,
     ToolList,
+    Unavailable,
     UserCommandList,
     VariantReport,
-    VariantStats,
 )
 
 CHARACTERS_PER_TOKEN = 3.6
@@ -50,6 +55,8 @@ class Asked(Protocol):
     def frame(self) -> Frame: ...
     @property
     def state(self) -> SessionState: ...
+    @property
+    def log(self) -> Sequence[Recorded]: ...
 
 
 async def answer(session: Asked, query: Query) -> Reply:
@@ -61,6 +68,8 @@ async def answer(session: Asked, query: Query) -> Reply:
             return PathMatches(tuple(paths), env.index.state().complete >= 1)
         case PreviewChange():
             return await _preview(session, query)
+        case ReadReview():
+            return Unavailable("this session has no review of hunks")
         case ReadTimeline():
             return timeline(session.state)
         case ReadContext():
@@ -172,13 +181,11 @@ def _length(message: Message) -> int:
 
 
 def _variants(session: Asked) -> VariantReport:
-    state, env = session.state, session.env
-    return VariantReport(
-        name=state.variant,
-        auto=state.automatic,
-        reason="chosen by the rules" if state.automatic else "chosen by the person",
-        stats=tuple(VariantStats(name, variant.id) for name, variant in env.variants.items()),
-    )
+    state, variants = session.state, session.env.variants
+    here = situation(state)
+    setting = "auto" if state.automatic else state.variant
+    choice = routing.choose(here, setting, state.variant, variants)
+    return routing.explain(choice, setting, here, variants, samples(session.log), state.attempts)
 
 
 def _status(session: Asked) -> StatusReport:

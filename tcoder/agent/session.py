@@ -4,7 +4,7 @@ import asyncio
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -43,9 +43,12 @@ from tcoder.protocol.events import (
 from tcoder.protocol.messages import TextPart, ToolCall, ToolResult, UserMessage
 from tcoder.protocol.ops import (
     Close,
+    CommitAccepted,
     Compact,
     Decide,
+    EditHunk,
     Interrupt,
+    JudgeHunks,
     MakeCheckpoint,
     Op,
     Redo,
@@ -57,6 +60,7 @@ from tcoder.protocol.ops import (
     SetModel,
     SetPlan,
     SetVariant,
+    SplitHunk,
     Submit,
     TakeBack,
     Undo,
@@ -130,6 +134,11 @@ class Session:
     @property
     def state(self) -> SessionState:
         return self._state
+
+    @property
+    def log(self) -> Sequence[Recorded]:
+        """Every event so far."""
+        return self._log
 
     def record(self, event: Event) -> Recorded:
         """Fold, write, tell everybody: the only way anything comes to be."""
@@ -205,6 +214,8 @@ class Session:
                 self._set_variants(changed, f"the person chose effort {op.effort}")
             case Compact():
                 raise UsageError("this session cannot be compacted", "start a new one with /new")
+            case JudgeHunks() | EditHunk() | SplitHunk() | CommitAccepted():
+                raise UsageError("this session has no review", "commit with git")
 
     def _take_message(self, op: Submit) -> None:
         if not op.text.strip() and not op.images:

@@ -3,6 +3,8 @@
 import re
 from typing import Literal
 
+import msgspec
+
 from tcoder.frontends import markdown, present
 from tcoder.frontends.figures import clock, duration, plural, size
 from tcoder.frontends.lines import Line, Role, Span, line
@@ -30,6 +32,7 @@ from tcoder.protocol.display import DiffBlock, Display, ImageBlock, PlanBlock, T
 Fold = Literal["auto", "open", "closed"]
 LIVE_LINES = 8
 EDIT_LINES = 12
+ASKED_LINES = 20
 MOST_LINES = 400
 HEAD, TAIL = 20, 80
 GLYPHS: dict[CardState, tuple[str, Role]] = {
@@ -218,6 +221,9 @@ def _tool(card: ToolCard, fold: Fold) -> list[Row]:
     )
     head = _head(present.verb(card.name), card.title.split("\n")[0], middle, tail, GLYPHS[card.state])
     if card.state in ("running", "asking"):
+        if card.state == "asking" and fold != "closed" and (wanted := proposed(card.arguments)):
+            more = len(wanted) - ASKED_LINES
+            return [head, *wanted[:ASKED_LINES], *([_hint(f"… {plural(more, 'line')} more")] if more > 0 else [])]
         lines = clean(card.output).rstrip("\n").split("\n") if card.output else []
         return [head, *(_output_row(text) for text in lines[-LIVE_LINES:])] if fold != "closed" else [head]
     body = _tool_body(card)
@@ -226,6 +232,28 @@ def _tool(card: ToolCard, fold: Fold) -> list[Row]:
         card.state == "error" or card.name in ("edit", "write") or (card.report is not None and not card.report.ok)
     )
     return _folding(head, body, fold, unfolded=unfolded, limit=limit)
+
+
+def proposed(arguments: str) -> list[Row]:
+    """What an edit that was asked for would take out and put in, from the call's own arguments; empty for others."""
+    try:
+        given = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
+        texts = {
+            name: msgspec.json.decode(given[name], type=str)
+            for name in ("old", "new", "content", "patch", "diff")
+            if name in given
+        }
+    except msgspec.MsgspecError:
+        return []
+    if text := texts.get("patch") or texts.get("diff"):
+        return [Row((Span("  "), *of), 2, 4) for of in present.diff_lines(text)]
+    removed = clean(texts["old"]).split("\n") if texts.get("old") else []
+    new = texts.get("new") or texts.get("content") or ""
+    added = clean(new).rstrip("\n").split("\n") if new else []
+    return [
+        *(Row((Span("  − ", "removed"), Span(text.expandtabs(4), "removed")), 4, 4) for text in removed),
+        *(Row((Span("  + ", "added"), Span(text.expandtabs(4), "added")), 4, 4) for text in added),
+    ]
 
 
 def _tool_body(card: ToolCard) -> list[Row]:

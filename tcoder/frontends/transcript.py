@@ -75,8 +75,9 @@ class Thought(Struct, frozen=True):
 
 
 class ToolCard(Struct, frozen=True):
-    """A tool call. `output` is the tail of what it has printed so far; `display` and `content` come with its result;
-    `patch` is what it changed, `report` what the tests said that it ran."""
+    """A tool call with its `arguments` as the model wrote them. `output` is the tail of what it has printed so far;
+    `display` and `content` come with its result; `patch` is what it changed, `report` what the tests said that it
+    ran."""
 
     call_id: str
     name: str
@@ -90,6 +91,7 @@ class ToolCard(Struct, frozen=True):
     diff: str = ""
     report: CheckReport | None = None
     question: Question | None = None
+    arguments: str = ""
 
 
 class ChecksCard(Struct, frozen=True):
@@ -265,7 +267,9 @@ class Transcript:
                 self._drop_stream()
                 self.add(ErrorCard(event.failure, event.message, event.hint, event.partial))
             case ToolStarted():
-                self._cards[event.call.id] = self.add(ToolCard(event.call.id, event.call.name, event.title))
+                self._cards[event.call.id] = self.add(
+                    ToolCard(event.call.id, event.call.name, event.title, arguments=event.call.arguments)
+                )
             case PermissionAsked():
                 if found := self._card(event.call_id):
                     index, card = found

@@ -90,6 +90,34 @@ class Rollback(Struct, frozen=True, tag="rollback"):
     conversation: bool = False
 
 
+class JudgeHunks(Struct, frozen=True, tag="judge_hunks"):
+    """Accept or reject hunks of the review, or take such a judgement back (`open`). Rejecting takes the hunk out of the
+    work tree after a checkpoint; `reason` becomes part of the next turn."""
+
+    ids: tuple[str, ...]
+    verdict: Literal["accepted", "rejected", "open"]
+    reason: str = ""
+
+
+class EditHunk(Struct, frozen=True, tag="edit_hunk"):
+    """Replace the new side of a hunk in the work tree."""
+
+    id: str
+    text: str
+
+
+class SplitHunk(Struct, frozen=True, tag="split_hunk"):
+    """Split a hunk at its unchanged lines."""
+
+    id: str
+
+
+class CommitAccepted(Struct, frozen=True, tag="commit_accepted"):
+    """Commit the accepted hunks and nothing else; the user's own index is left as it is."""
+
+    message: str
+
+
 class Compact(Struct, frozen=True, tag="compact"):
     focus: str = ""
 
@@ -121,6 +149,10 @@ Op = (
     | Undo
     | Redo
     | Rollback
+    | JudgeHunks
+    | EditHunk
+    | SplitHunk
+    | CommitAccepted
     | Compact
     | RunChecks
     | Close

@@ -43,6 +43,10 @@ class ReadTimeline(Struct, frozen=True, tag="read_timeline"):
     """Patches and checkpoints, oldest first. Answer: `Timeline`."""
 
 
+class ReadReview(Struct, frozen=True, tag="read_review"):
+    """What has changed and what was decided about it, by file and hunk. Answer: `ReviewState`."""
+
+
 class ReadContext(Struct, frozen=True, tag="read_context"):
     """What the next request would hold, by layer. Answer: `ContextReport`."""
 
@@ -79,6 +83,7 @@ Query = (
     CompletePaths
     | PreviewChange
     | ReadTimeline
+    | ReadReview
     | ReadContext
     | ListSessions
     | ListRules
@@ -128,6 +133,38 @@ class TimelineEntry(Struct, frozen=True):
 
 class Timeline(Struct, frozen=True, tag="timeline"):
     entries: tuple[TimelineEntry, ...]
+
+
+class ReviewHunk(Struct, frozen=True):
+    """`lines` begin with ' ', '-' or '+'. `origin` is who made it; `stale` = the file has changed on disk since. `why`
+    is the call or attempt it came from, `warning` what a person should look at (a debug line, a secret)."""
+
+    id: str
+    header: str
+    lines: tuple[str, ...]
+    origin: Literal["agent", "person", "shell"] = "agent"
+    state: Literal["open", "accepted", "rejected"] = "open"
+    stale: bool = False
+    why: str = ""
+    warning: str = ""
+
+
+class ReviewFile(Struct, frozen=True):
+    """`change` as in `FileChange`; `note` stands for what has no lines (binary, mode, rename)."""
+
+    path: str
+    change: str
+    hunks: tuple[ReviewHunk, ...] = ()
+    note: str = ""
+
+
+class ReviewState(Struct, frozen=True, tag="review_state"):
+    """`base` says what the work tree is compared with, `checks` what the tests say now, `message` is a draft."""
+
+    files: tuple[ReviewFile, ...]
+    base: str = ""
+    checks: str = ""
+    message: str = ""
 
 
 class ContextLayer(Struct, frozen=True):
@@ -244,6 +281,7 @@ Reply = (
     | PathMatches
     | ChangePreview
     | Timeline
+    | ReviewState
     | ContextReport
     | SessionList
     | RuleList

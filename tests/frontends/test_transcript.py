@@ -3,6 +3,8 @@
 
 import pytest
 
+from tcoder.frontends.blocks import proposed
+from tcoder.frontends.lines import plain
 from tcoder.frontends.transcript import (
     Block,
     ChecksCard,
@@ -160,3 +162,18 @@ def test_the_view_follows() -> None:
 def test_an_unchanged_view_is_the_same_object() -> None:
     view = fold(View(), Recorded(1, "", started()))
     assert fold(view, OutputDelta("c", "x")) is view
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ('{"path": "a", "old": "x=1", "new": "x=2\\ny=3"}', ["  − x=1", "  + x=2", "  + y=3"]),
+        ('{"path": "a", "content": "one\\n"}', ["  + one"]),
+        ('{"patch": "+a\\n-b"}', ["  +a", "  -b"]),
+        ('{"command": "ls"}', []),
+        ('{"old": 1}', []),
+        ("{not json", []),
+    ],
+)
+def test_what_an_asked_edit_would_do(arguments: str, lines: list[str]) -> None:
+    assert [plain(row.line) for row in proposed(arguments)] == lines

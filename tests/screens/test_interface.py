@@ -8,8 +8,19 @@ from tcoder.frontends.plain.deeds import DEEDS as PLAIN_DEEDS
 from tcoder.frontends.transcript import ToolCard
 from tcoder.frontends.tui.app import DEEDS
 from tcoder.frontends.tui.screens.pick import PickScreen
+from tcoder.frontends.tui.screens.review import ReviewScreen
 from tcoder.frontends.tui.screens.timeline import TimelineScreen
-from tcoder.protocol.ops import Decide, Interrupt, RunShell, SetApproval, SetVariant, Submit, TakeBack
+from tcoder.protocol.ops import (
+    CommitAccepted,
+    Decide,
+    Interrupt,
+    JudgeHunks,
+    RunShell,
+    SetApproval,
+    SetVariant,
+    Submit,
+    TakeBack,
+)
 from tests.support.screens import interface, say, settle, text_of
 from tests.support.scripted_session import ScriptedSession
 
@@ -198,6 +209,29 @@ async def test_screens_open_and_close() -> None:
         await pilot.press("escape", *"/rewind", "enter")
         await pilot.pause()
         assert isinstance(app.screen, TimelineScreen)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is app.main
+
+
+async def test_review_accepts_rejects_and_commits_on_its_own_key() -> None:
+    async with interface(size=(120, 36)) as (app, pilot):
+        await say(pilot, "/diff")
+        assert isinstance(app.screen, ReviewScreen)
+        await pilot.press("a")
+        await pilot.press("k", "r", *"no", "enter")
+        await pilot.press("J", "x")
+        assert "your own changes" in text_of(app)
+        await pilot.press("j", "a")
+        await settle(pilot)
+        judged = [op for op in ops(app) if isinstance(op, JudgeHunks)]
+        assert judged == [JudgeHunks(("h1",), "accepted"), JudgeHunks(("h1",), "rejected", "no")]
+        assert "✗ hunk 1/2" not in text_of(app) and "stale" in text_of(app)
+        await pilot.press("c", "enter")
+        assert not any(isinstance(op, CommitAccepted) for op in ops(app))
+        await pilot.press("C")
+        await settle(pilot)
+        assert ops(app)[-1] == CommitAccepted("fix(retry): cap exponential backoff\n\nThe delay had no upper bound.")
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is app.main

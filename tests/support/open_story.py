@@ -1,6 +1,9 @@
+# ruff: noqa: E501  the data reads better a value a line
 """Stories by name, as something that a front end can connect to."""
 
 from collections.abc import Callable
+
+from msgspec import structs
 
 from tcoder.protocol.events import (
     ApprovalChanged,
@@ -14,7 +17,7 @@ from tcoder.protocol.events import (
 )
 from tcoder.protocol.handles import Connect, SessionHandle
 from tcoder.protocol.messages import ToolCall, ToolResult, ToolSpec
-from tcoder.protocol.ops import Interrupt, Op, RunShell, SetApproval, SetPlan, SetVariant, Submit, TakeBack
+from tcoder.protocol.ops import Interrupt, JudgeHunks, Op, RunShell, SetApproval, SetPlan, SetVariant, Submit, TakeBack
 from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.queries import (
@@ -32,8 +35,12 @@ from tcoder.protocol.queries import (
     PathMatches,
     PreviewChange,
     ReadContext,
+    ReadReview,
     ReadTimeline,
     Reply,
+    ReviewFile,
+    ReviewHunk,
+    ReviewState,
     RuleList,
     SessionChoice,
     SessionList,
@@ -47,9 +54,46 @@ from tcoder.protocol.queries import (
 from tests.support import stories
 from tests.support.scripted_session import ScriptedSession, Step
 
+REVIEW = ReviewState(
+    (
+        ReviewFile(
+            "src/retry.py",
+            "modified",
+            (
+                ReviewHunk(
+                    "h1",
+                    "@@ -38,3 +38,4 @@ def backoff",
+                    (
+                        " for attempt in range(n):",
+                        "-    delay = base * attempt",
+                        "+    delay = min(cap, base * 2 ** attempt)",
+                        '+    log.debug("retry %s", delay)',
+                        " yield delay",
+                    ),
+                    why="call 12",
+                    warning="new debug line",
+                ),
+                ReviewHunk("h2", "@@ -60,1 +61,2 @@ def wait", (" return", "+# done"), state="accepted"),
+            ),
+        ),
+        ReviewFile(
+            "README.md",
+            "modified",
+            (
+                ReviewHunk("h3", "@@ -1 +1 @@", ("-old", "+mine"), "person"),
+                ReviewHunk("h4", "@@ -9 +9 @@", ("+late",), stale=True),
+            ),
+        ),
+        ReviewFile("logo.png", "modified", (), "binary, 4.1 KB → 4.3 KB"),
+    ),
+    "checkpoint 14:02",
+    "1 failed",
+    "fix(retry): cap exponential backoff\n\nThe delay had no upper bound.\n",
+)
 ANSWERS: dict[type, Reply] = {
     CompletePaths: PathMatches(("src/retry.py", "src/login.py", "src/", "tests/test_login.py")),
     PreviewChange: ChangePreview(stories.DIFF, ("src/retry.py",), ("notes.txt",)),
+    ReadReview: REVIEW,
     ReadTimeline: Timeline(
         (
             TimelineEntry("k1", "2026-12-01T14:00:02Z", "checkpoint", "before turn 1", 1),
@@ -94,6 +138,20 @@ ANSWERS: dict[type, Reply] = {
 }
 
 
+def judge(op: JudgeHunks, session: ScriptedSession) -> None:
+    """Answer the next query with the judgement."""
+    state = session.answers[ReadReview]
+    assert isinstance(state, ReviewState)
+    files = tuple(
+        structs.replace(
+            file,
+            hunks=tuple(structs.replace(hunk, state=op.verdict) if hunk.id in op.ids else hunk for hunk in file.hunks),
+        )
+        for file in state.files
+    )
+    session.answers[ReadReview] = structs.replace(state, files=files)
+
+
 def respond(op: Op, session: ScriptedSession) -> None:
     """What a session does at once; the script does the rest."""
     match op:
@@ -105,6 +163,8 @@ def respond(op: Op, session: ScriptedSession) -> None:
             session.send(ApprovalChanged(op.approval))
         case SetPlan():
             session.send(PlanChanged(op.steps, "person"))
+        case JudgeHunks():
+            judge(op, session)
         case RunShell():
             call = ToolCall(f"u{len(session.ops)}", "shell", "{}")
             session.send(ToolStarted(call, op.command))

@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 
 class Desk:
-    """One person's session. `on_change` is called with the indexes of changed blocks after every change."""
+    """One person's session. `on_change` is called with the indexes of changed blocks after every change, `watchers`
+    after every batch, for screens above the main one."""
 
     def __init__(self, startup: Startup, connect: Connect) -> None:
         self.startup = startup
@@ -36,6 +37,7 @@ class Desk:
         self.ready = asyncio.Event()
         self.stash = ""
         self.rejections: list[str] = []
+        self.watchers: list[Callable[[], None]] = []
         self.on_change: Callable[[list[int]], None] = lambda _: None
 
     def restart(self) -> None:
@@ -52,6 +54,8 @@ class Desk:
             view = fold(view, item)
         self.view = view
         self.on_change(self.transcript.feed(batch))
+        for watcher in tuple(self.watchers):
+            watcher()
 
     def note(self, text: str, level: str = "info", topic: str = "tcoder") -> None:
         """Say something to the person in the transcript; it is not part of the session."""

@@ -1,20 +1,36 @@
 """Actions on what was changed: review, timeline, attempts, plan."""
 
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
+from tcoder.frontends.tui.screens.review import ReviewScreen
 from tcoder.frontends.tui.screens.text import TextScreen
 from tcoder.frontends.tui.screens.timeline import TimelineScreen
-from tcoder.protocol.queries import ChangePreview, PreviewChange, ReadTimeline, SessionChoice, Timeline
+from tcoder.protocol.queries import (
+    ChangePreview,
+    PreviewChange,
+    ReadReview,
+    ReadTimeline,
+    ReviewState,
+    SessionChoice,
+    Timeline,
+)
 
 
-async def review(screen: MainScreen, _: str) -> None:
-    """Everything that changed in this session."""
-    preview = await screen.desk.ask(PreviewChange(), ChangePreview)
+async def review(screen: MainScreen, message: str) -> None:
+    """What changed, by file and hunk; as one diff where the session cannot tell hunks apart."""
+    desk = screen.desk
+    await desk.ready.wait()
+    state = await desk.session.query(ReadReview()) if desk.session is not None else None
+    if isinstance(state, ReviewState):
+        screen.show_screen(ReviewScreen(desk, state, screen.edit_outside, message))
+        return
+    preview = await desk.ask(PreviewChange(), ChangePreview)
     if preview is not None:
-        screen.show_screen(TextScreen.diff("Changes of this session", preview.diff, screen.desk.palette))
+        screen.show_screen(TextScreen.diff("Changes of this session", preview.diff, desk.palette))
 
 
-async def commit(screen: MainScreen, rest: str) -> None:
-    await review(screen, rest)
+async def commit(screen: MainScreen, message: str) -> None:
+    """The review with the message at hand; nothing is committed before `C` there."""
+    await review(screen, message)
 
 
 async def timeline(screen: MainScreen, _: str) -> None:

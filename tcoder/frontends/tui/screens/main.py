@@ -17,10 +17,12 @@ from textual.timer import Timer
 from tcoder.frontends import commands
 from tcoder.frontends.actions import BY_ID
 from tcoder.frontends.bars import MODES
+from tcoder.frontends.blocks import proposed
 from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
 from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.history import History
 from tcoder.frontends.present import question_lines
+from tcoder.frontends.transcript import ToolCard
 from tcoder.frontends.tui import clipboard, outside
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.palette import Palette
@@ -410,7 +412,12 @@ class MainScreen(Screen[None]):
 
     @on(ApprovalPanel.Full)
     def _read_question(self, event: ApprovalPanel.Full) -> None:
-        self.show_screen(TextScreen("What is asked", question_lines(event.question), self.desk.palette))
+        lines = list(question_lines(event.question))
+        for block in reversed(self.desk.transcript.blocks):
+            if isinstance(block, ToolCard) and block.question == event.question:
+                lines += [(), *(row.line for row in proposed(block.arguments))]
+                break
+        self.show_screen(TextScreen("What is asked", lines, self.desk.palette))
 
     @on(ApprovalPanel.Left)
     def _left_question(self) -> None:
