@@ -54,7 +54,8 @@ class Queued(Struct, frozen=True):
 class SessionState(Struct, frozen=True):
     """What a session has come to. `pending` are the calls of the last assistant message whose results are not all in;
     `gathered` the results so far, in the order in which they came; `held` are messages that wait for the last of them,
-    since nothing may stand between calls and their results."""
+    since nothing may stand between calls and their results. `switched_at` is the number of the last call before the
+    slider moved; `after_turn` is the stop to go back to when it moved for one turn only."""
 
     session_id: str = ""
     messages: tuple[Message, ...] = ()
@@ -70,6 +71,8 @@ class SessionState(Struct, frozen=True):
     approval: Approval = "ask"
     variant: VariantName = "standard"
     automatic: bool = False
+    switched_at: int = 0
+    after_turn: VariantName | None = None
     plan: tuple[PlanStep, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     patches: tuple[Patch, ...] = ()
@@ -134,7 +137,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case PlanChanged():
             return replace(state, plan=event.steps)
         case VariantChanged():
-            return replace(state, variant=event.name, automatic=event.auto)
+            return _switched(state, event)
         case ApprovalChanged():
             return replace(state, approval=event.approval)
         case Compacted():
@@ -151,6 +154,18 @@ def replay(events: Iterable[Event], state: SessionState | None = None) -> Sessio
     for event in events:
         state = fold(state, event)
     return state
+
+
+def _switched(state: SessionState, event: VariantChanged) -> SessionState:
+    before = state.after_turn or state.variant
+    moved = event.name != state.variant
+    return replace(
+        state,
+        variant=event.name,
+        automatic=event.auto,
+        switched_at=state.calls if moved else state.switched_at,
+        after_turn=None if event.sticky else before,
+    )
 
 
 def _tell(state: SessionState, message: UserMessage) -> SessionState:
@@ -195,4 +210,5 @@ def _turn_over(state: SessionState, outcome: Outcome) -> SessionState:
     if messages and not isinstance(messages[-1], AssistantMessage):
         text = outcome.answer or f"[{outcome.reason or outcome.status}]"
         messages = (*messages, AssistantMessage(parts=(TextPart(text),)))
-    return replace(state, messages=messages, running=False, outcome=outcome)
+    variant = state.after_turn or state.variant
+    return replace(state, messages=messages, running=False, outcome=outcome, variant=variant, after_turn=None)

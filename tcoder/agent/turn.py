@@ -7,7 +7,9 @@ from typing import Protocol
 from tcoder.agent import breaker, budget, context, halt, permission
 from tcoder.agent.environment import Environment
 from tcoder.agent.proof import Proof, judge
+from tcoder.agent.situation import situation
 from tcoder.agent.state import SessionState
+from tcoder.models import routing
 from tcoder.protocol.checks import CheckPhase, CheckReport
 from tcoder.protocol.edits import Cause, Checkpoint, Edit, Patch
 from tcoder.protocol.errors import DeniedError, ModelError, TcoderError
@@ -29,6 +31,7 @@ from tcoder.protocol.events import (
     Recorded,
     ToolFinished,
     ToolStarted,
+    VariantChanged,
 )
 from tcoder.protocol.messages import AssistantMessage, ToolCall, ToolResult
 from tcoder.protocol.permissions import Question, Verdict
@@ -68,6 +71,7 @@ class Turn:
         self._low: set[str] = set()
         self._running: ToolCall | None = None
         self._checkpointed = False
+        self._reason = ""
         self.tools = ToolContext(
             root=env.root,
             files=env.files,
@@ -146,6 +150,14 @@ class Turn:
     # -- the model
 
     def build(self) -> ModelRequest:
+        """The next request of the conversation, by the stop of the slider that the person or the rules choose."""
+        state = self.state
+        chosen = routing.choose(
+            situation(state), "auto" if state.automatic else state.variant, state.variant, self.env.variants
+        )
+        self._reason = chosen.reason
+        if chosen.stop != state.variant:
+            self.record(VariantChanged(chosen.stop, state.automatic, sticky=True, reason=chosen.reason, by="rules"))
         return context.build(self.state, self.frame, self.variant)
 
     async def ask(self, request: ModelRequest, *, aside: bool = False, reason: str = "") -> AssistantMessage:
@@ -157,6 +169,7 @@ class Turn:
         if not aside:
             self._previous = request
         variant = request.variant
+        reason = reason or ("" if aside else self._reason)
         self.record(ModelAsked(number, variant.name, variant.id, reason, kept, "" if kept else "variant", aside))
         began = time.monotonic()
         partial: list[str] = []
