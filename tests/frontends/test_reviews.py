@@ -13,7 +13,7 @@ def test_lines() -> None:
         == "Review  3 files · 4 hunks · +5 −2   base: checkpoint 14:02   tests: 1 failed"
     )
     assert [plain(reviews.file_line(file, marked=False)).strip() for file in REVIEW.files] == [
-        "◐ src/retry.py  1/2", "· README.md  0/2", "· logo.png  binary, 4.1 KB → 4…",
+        "◐ src/retry.py  1/2", "· README.md  0/2", "· logo.png  binary, 4.1 KB → 4.…",
     ]  # fmt: skip
     lines, first, last = reviews.hunk_lines(REVIEW.files[0], 1)
     assert plain(lines[first]).startswith("▌✓ hunk 2/2") and last == len(lines) - 1

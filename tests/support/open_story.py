@@ -1,4 +1,4 @@
-# ruff: noqa: E501  the data reads better a value a line
+
 """Stories by name, as something that a front end can connect to."""
 
 from collections.abc import Callable
