@@ -190,6 +190,8 @@ class Turn:
         if reply is None:
             raise ModelError("bad_response", "the model's answer ended without an end")
         self.record(ModelAnswered(number, reply.message, reply.served, aside))
+        if reply.served.warning:
+            self.warn("model", reply.served.warning)
         return reply.message
 
     def deliver_steering(self) -> None:

@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from tcoder.app.build import Place, find_place, open_model
 from tcoder.app.options import Options
@@ -13,9 +12,6 @@ from tcoder.models.weights import WeightsStatus, list_weights, pull
 from tcoder.models.weights_store import PullProgress, human
 from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
-
-if TYPE_CHECKING:
-    from tcoder.models.probe import ProbeReport
 
 
 async def run(options: Options) -> int:
@@ -91,7 +87,7 @@ class _Meter:
 async def _test(options: Options, place: Place, model_id: str) -> int:
     from msgspec.structs import replace  # late: only a probe asks a model
 
-    from tcoder.models.probe import probe  # late: only a probe asks a model
+    from tcoder.models.probe import probe, render  # late: only a probe asks a model
 
     settings = replace(place.settings, model=model_id) if model_id else place.settings
     place = Place(place.root, replace(place.config, settings=settings), place.trusted)
@@ -101,15 +97,5 @@ async def _test(options: Options, place: Place, model_id: str) -> int:
         report = await probe(model, variant, needle=options.needle)
     finally:
         await model.close()
-    sys.stdout.write(encode(report).decode() + "\n" if options.json else _render(report))
+    sys.stdout.write(encode(report).decode() + "\n" if options.json else render(report))
     return 0 if report.ok else 6
-
-
-def _render(report: "ProbeReport") -> str:
-    lines = [f"{report.model}{f' (served by {report.served})' if report.served else ''}"]
-    lines += [f"  {check.name:16} {check.finding:8} {check.detail}".rstrip() for check in report.checks]
-    if report.first_token_s is not None:
-        lines.append(f"  {'first token':16} {report.first_token_s:.2f} s")
-    if report.tokens_per_s is not None:
-        lines.append(f"  {'speed':16} {report.tokens_per_s:.1f} tokens/s")
-    return "\n".join(lines) + "\n"
