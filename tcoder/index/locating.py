@@ -4,6 +4,7 @@ from tcoder.index import ranking
 from tcoder.index.evidence import Evidence, Known, Unit, collect, relate
 from tcoder.index.query import Query, parse
 from tcoder.index.segment import Facts
+from tcoder.index.terms import split
 from tcoder.protocol.location import FileHit, Symbol, SymbolHit
 
 SYMBOL_FILES = 30
@@ -41,12 +42,8 @@ def reasons(path: str, query: Query, evidence: Evidence, facts: Facts) -> tuple[
     if evidence.mentions.get(path, 0.0) > 0:
         why.append("named in the text")
     if names := evidence.defines.get(path):
-        written = sorted(
-            {name for name in query.identifiers if name.lower() in names or name.lower().strip("_") in names}
-        )
-        why.append(
-            "defines " + ", ".join(f"`{name}`" for name in written[:3]) if written else "defines a name of the text"
-        )
+        written = sorted(name for name in query.identifiers if split(name.encode())[0] in names)
+        why.append("defines " + ", ".join(f"`{name}`" for name in written[:3]))
     best = [
         facts.symbols[unit.ordinal - 1].qualified
         for unit in evidence.units.get(path, ())[:2]

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 # bytes from 0x80 up are letters of UTF-8 text in any script
 WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]{1,60}")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\x00-\x7f]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z\x80-\U0010ffff]+|[A-Z]+|\d+")
 
 STOPWORDS = frozenset(
     [
@@ -280,7 +280,7 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             root = word[: -len(ending)]
             return root[:-1] if root[-1] == root[-2] and root[-1] not in "lsz" else root.removesuffix("e")
-    return word.removesuffix("e") if len(word) > 5 else word
+    return word.removesuffix("e")
 
 
 @lru_cache(1 << 17)

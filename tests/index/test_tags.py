@@ -1,8 +1,9 @@
+# ruff: noqa: E501 (samples read best as one line)
 """Each language's query file against a small sample: kinds, names and parents in file order."""
 
 import pytest
 
-from tcoder.index.tags import MAX_BYTES, tags
+from tcoder.index.tags import tags
 
 SAMPLES = {
     "python": (
@@ -183,3 +184,40 @@ def test_definitions(language: str) -> None:
     text, expected = SAMPLES[language]
     found = tags(text.encode(), language)
     assert ", ".join(f"{span.symbol.kind} {span.symbol.qualified}" for span in found.spans) == expected
+
+
+def test_signature_doc_and_lines() -> None:
+    text = b'class A:\n    def hue(\n        self,\n        text: str,\n    ) -> int:\n        """Parse it.\n\n        More."""\n        return 1\n'
+    method = tags(text, "python").spans[1].symbol
+    assert method.signature == "def hue( self, text: str, ) -> int"
+    assert (method.line, method.end_line, method.doc) == (2, 9, "Parse it.")
+
+
+def test_doc_comment_above() -> None:
+    text = b"/** Speaks TLS.\n * Well.\n */\n@Deprecated\nclass Engine {}\n// no\n\nclass Other {}\n"
+    assert [span.symbol.doc for span in tags(text, "java").spans] == ["Speaks TLS.", ""]
+
+
+def test_imports() -> None:
+    assert tags(b"import os\nfrom a.b import (\n  c,\n)\n", "python").imports == ("import os", "from a.b import ( c, )")
+    assert tags(b"const a = require('./b'); const c = d('e');", "javascript").imports == ("a = require('./b')",)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"x = 1\0", "binary"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "LFS pointer"),
+        (b"a = 1\n" * 300_000, "too large"),
+        (b"x = [" + b"1, " * 8_000 + b"]\n", "minified"),
+        (b"a = 1\n" * 8_000 + b"x = [" + b"1, " * 8_000 + b"]\n", "long lines"),
+    ],
+)
+def test_unfit_files_are_not_parsed(data: bytes, problem: str) -> None:
+    found = tags(data, "python")
+    assert (found.spans, found.problem) == ((), problem)
+
+
+@pytest.mark.parametrize("text", ["(" * 9_000, "x = " + "[" * 9_000, "def f(:\n" * 500, "class \xff:\n", ""])
+def test_broken_text_gives_an_answer(text: str) -> None:
+    assert tags(text.encode("latin-1"), "python").problem in ("", "minified")

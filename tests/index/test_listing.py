@@ -1,0 +1,86 @@
+"""Which files the index looks at."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tcoder.index import listing
+from tcoder.index.languages import language_of, role_of
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x = 1\n")
+
+
+@pytest.fixture(params=["git", "plain"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    if request.param == "git":
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return tmp_path
+
+
+def test_ignored_files_are_left_out(root: Path) -> None:
+    write(root, "a.py", "sub/b.go", "out/c.py", "secret/d.py", "node_modules/e.js", "picture.png", "odd\nname.py")
+    (root / ".gitignore").write_text("out/\nnode_modules/\n")
+    (root / ".tcoderignore").write_text("secret/\n")
+    assert sorted(listing.list_files(root).files) == ["a.py", "odd\nname.py", "sub/b.go"]
+
+
+def test_links_and_foreign_names(root: Path) -> None:
+    write(root, "a.py")
+    (root / "loop").symlink_to(root)
+    (root / "link.py").symlink_to("/etc/passwd")
+    os.mkfifo(root / "pipe.py")
+    Path(os.fsdecode(bytes(root) + b"/caf\xe9.py")).write_text("x")
+    assert sorted(listing.list_files(root).files) == ["a.py"]
+
+
+def test_long_names_and_deep_folders(root: Path) -> None:
+    write(root, "n" * 250 + ".py", "/".join(["d"] * 60) + "/deep.py")
+    assert "n" * 250 + ".py" in listing.list_files(root).files
+
+
+def test_home_and_the_root_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    write(tmp_path / "home", "a.py")
+    assert listing.list_files(tmp_path / "home").problem == "a home folder"
+    assert listing.list_files(tmp_path).problem == "a home folder"
+    assert listing.list_files(Path("/")).problem == "the root of the file system"
+
+
+def test_a_repository_runs_nothing(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    write(tmp_path, "a.py")
+    for key, value in {"core.fsmonitor": f"touch {tmp_path}/ran; true", "core.hooksPath": str(tmp_path)}.items():
+        subprocess.run(["git", "-C", str(tmp_path), "config", key, value], check=True)
+    assert sorted(listing.list_files(tmp_path).files) == ["a.py"]
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "role"),
+    [
+        ("a/b.py", "python", "source"),
+        ("tests/b.py", "python", "test"),
+        ("src/b.test.ts", "typescript", "test"),
+        ("src/main/java/x/OpenSslTest.java", "java", "test"),
+        ("pkg/a_test.go", "go", "test"),
+        ("docs/a.py", "python", "docs"),
+        ("README.md", "markdown", "docs"),
+        ("package-lock.json", "json", "generated"),
+        ("dist/app.js", "javascript", "generated"),
+        ("api/x.pb.go", "go", "generated"),
+        ("vendor/x/y.go", "go", "vendored"),
+        ("conf/app.yaml", "yaml", "data"),
+        ("Makefile", "text", "data"),
+        ("photo.png", "", "data"),
+        (".env", "", "data"),
+    ],
+)
+def test_language_and_role(path: str, language: str, role: str) -> None:
+    assert (language_of(path), role_of(path)) == (language, role)

@@ -1,0 +1,100 @@
+"""The index on disk: what is damaged or foreign is built anew, and two may use it at once."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tcoder.index.segment import Source, build, content_key
+from tcoder.index.store import FORMAT, Place, Store
+
+
+def segment(*texts: str):
+    return build(Source(content_key(text.encode(), "python"), "python", text.encode()) for text in texts)
+
+
+def test_what_is_stored_comes_back(tmp_path: Path) -> None:
+    store = Store(tmp_path / "x" / "index.sqlite")
+    text = "def parse_hue(): pass\n"
+    id_ = store.add(segment(text))
+    store.save_tree("/r", 1.0, b"tree")
+    store.add_past([(b"1" * 20, b"one")])
+    store.close()
+    again = Store(tmp_path / "x" / "index.sqlite")
+    assert again.places() == {content_key(text.encode(), "python"): Place(id_, 0)}
+    assert [symbol.name for symbol in again.facts(Place(id_, 0)).symbols] == ["parse_hue"]
+    assert [found for found, _ in again.postings("hue")] == [id_]
+    assert again.tree("/r") == b"tree"
+    assert again.past([b"1" * 20, b"2" * 20]) == {b"1" * 20: b"one"}
+    again.close()
+
+
+def test_the_same_content_is_kept_once(tmp_path: Path) -> None:
+    store = Store(tmp_path / "index.sqlite")
+    first = store.add(segment("a = 1\n"))
+    store.add(segment("b = 1\n", "a = 1\n"))
+    assert store.places()[content_key(b"a = 1\n", "python")] == Place(first, 0)
+    assert len(store.places()) == 2
+    store.close()
+
+
+def test_segments_are_dropped_whole(tmp_path: Path) -> None:
+    store = Store(tmp_path / "index.sqlite")
+    first, second = store.add(segment("alpha = 1\n")), store.add(segment("alpha = 2\n"))
+    store.drop([first])
+    assert [id_ for id_, _ in store.postings("alpha")] == [second]
+    assert [head.id for head in store.heads()] == [second]
+    store.close()
+
+
+def foreign(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE mine (x)")
+    other.commit()
+    other.close()
+
+
+def older(path: Path) -> None:
+    Store(path).close()
+    other = sqlite3.connect(path)
+    other.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    other.close()
+
+
+def half(path: Path) -> None:
+    store = Store(path)
+    store.add(segment(*(f"def name_{n}(): return {n}\n" for n in range(300))))
+    store.close()
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 3] + b"\xff" * 5_000)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b"not a database, but long enough to be looked at" * 50),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4080),
+        foreign,
+        older,
+    ],
+)
+def test_a_file_that_is_no_index_is_replaced(tmp_path: Path, damage) -> None:
+    path = tmp_path / "index.sqlite"
+    damage(path)
+    store = Store(path)
+    assert store.places() == {}
+    store.add(segment("a = 1\n"))
+    store.close()
+
+
+def test_two_stores_see_each_other(tmp_path: Path) -> None:
+    one, other = Store(tmp_path / "index.sqlite"), Store(tmp_path / "index.sqlite")
+    before = other.version()
+    one.add(segment("alpha = 1\n"))
+    assert other.version() != before
+    assert len(other.postings("alpha")) == 1
+    other.add(segment("alpha = 2\n"))
+    assert len(one.postings("alpha")) == 2
+    one.close()
+    other.close()
