@@ -1,348 +1,341 @@
 """The session's shell: one bash on a pty of its own, driven through pexpect, inside the sandbox.
 
-A command's end and exit code come over a socket that the command has no part in; its output comes over the pty. When a
-command must be ended, its whole shell is: with a process namespace, or by a mark in the environment, nothing it
-started survives, whatever it did to get away. The next command gets a new shell in the same folder.
+Working directory and exported variables are carried from one command to the next; aliases, functions, shell options,
+traps, limits and umask end with the command that made them. The end of a command and its exit status come over a socket
+that the command has no part in.
 """
 
 import asyncio
 import contextlib
-import errno
 import os
-import re
-import secrets
-import signal
-import socket
-import termios
 import time
-from collections.abc import Callable
-from importlib import resources
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tcoder.protocol.commands import CommandResult
 from tcoder.protocol.errors import ToolError
-from tcoder.workspace.output import Output, plain
-from tcoder.workspace.sandbox import Sandbox, clean_environment, open_filter
+from tcoder.workspace.jobs import Jobs
+from tcoder.workspace.output import Output
+from tcoder.workspace.process import Process, end_all, waits_for_input
+from tcoder.workspace.sandbox import Sandbox
+from tcoder.workspace.sandbox_environment import command_environment
+from tcoder.workspace.shell_limits import Limits
+from tcoder.workspace.shell_process import ShellProcess, prepare
+from tcoder.workspace.shell_running import Ending, Running
 
-SILENCE_S = 2.0
-DRAIN_S = 0.25
-READ_SIZE = 65536
-ROWS, COLUMNS = 50, 200
-MARK = "TCODER_SHELL"
-BASH = "/bin/bash"
-READ_CALLS = ("0", "63")  # read on x86_64 and on aarch64
-PROMPT = re.compile(
-    r"(>>> |\(Pdb\) |In \[\d+\]: |mysql> |sqlite> |[=#]> |--More--|\(END\)|\[[yY]/[nN]\]:? ?"
-    r"|\(y/n\):? ?|\(yes/no[^)]*\)\?? ?|([Pp]assword|[Pp]assphrase)[^\n]*: ?|^: ?)$"
-)
+SILENCE_S = 1.2
+_CHECK_EVERY_S = 0.4
+_WATCH_EVERY_S = 1.0
+_FENCE_S = 2.0
+_ENDED_S = 1.5
 
 
 class Shell:
-    """Runs commands one after the other; implements `CommandRunner`. Starts at the first command."""
+    """Runs commands one after the other; implements `CommandRunner`. Starts at the first command.
 
-    def __init__(self, root: Path, *, sandbox: Sandbox | None, spill_dir: Path, output_budget: int = 16_000) -> None:
-        self._root = root
+    `environment` is what commands see; by default the scrubbed environment of this process. `spill_dir` takes the files
+    with whole outputs, bounded in size and number. Not for use from several event loops.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        sandbox: Sandbox | None,
+        spill_dir: Path,
+        output_budget: int = 16_000,
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._root = Path(os.path.realpath(root))
         self._sandbox = sandbox
         self._spill_dir = spill_dir
         self._budget = output_budget
-        self._cwd = root
-        self._process: _Process | None = None
+        self._environment = dict(command_environment(os.environ) if environment is None else environment)
+        self._limits = limits or Limits()
         self._lock = asyncio.Lock()
-        self._count = 0
+        self._starting = asyncio.Lock()
+        self._process: ShellProcess | None = None
+        self._running: Running | None = None
+        self._before: frozenset[tuple[int, int]] = frozenset()
+        self._cwd = str(self._root)
+        self._variables: dict[str, str] | None = None
+        self._applied: tuple[str, dict[str, str]] = ("", {})
+        self._own_cwd = True
+        self._background = b""
+        self.jobs = Jobs(self._ready, spill_dir)
+
+    @property
+    def cwd(self) -> Path:
+        """Where the next command starts."""
+        return Path(self._cwd)
 
     async def run(
         self, command: str, *, timeout_s: float, cwd: str = "", on_output: Callable[[str], None] | None = None
     ) -> CommandResult:
-        """Run a command line. Cancelling ends everything it started before it returns. Raises `ToolError` when no
-        shell can be started."""
+        """Run a command line until its foreground ends, it waits for input, or time is over. A command that still waits
+        for input from before is ended first. Cancelling ends everything it started before it returns.
+
+        Raises `ToolError` when no shell can be started, for a NUL byte, and for a `cwd` that is no folder of the root.
+        """
         if "\0" in command:
             raise ToolError("a command cannot hold a NUL byte")
+        folder = self._folder(cwd) if cwd else ""
         async with self._lock:
-            self._count += 1
-            process = self._process or self._start()
-            output = Output(self._budget, self._spill_dir / f"output-{self._count}.txt")
-            began = time.monotonic()
-            folder = str(self._root / cwd) if cwd else ""
-            ending = "interrupted"
-            try:
-                ending = await process.execute(command, folder, output, timeout_s, on_output)
-            finally:
-                if ending != "done":
-                    self._end()
-            if process.folder:
-                self._cwd = Path(process.folder)
-            return self._result(command, ending, process.exit_code, output, time.monotonic() - began)
+            if self._running is not None:
+                await self._end_running()
+            process = await self._ready()
+            await self._apply_state(process, folder)
+            self._own_cwd = not folder
+            self._before = frozenset(_identities(process.processes()))
+            process.reset_terminal()
+            running = Running(command, Output(self._budget, self._spill_dir), on_output)
+            self._running = running
+            earlier, self._background = self._background, b""
+            if earlier:
+                running.output.feed(earlier)
+            await process.send("run", command)
+            return await self._result_of(process, running, timeout_s)
 
-    def _result(
-        self, command: str, ending: str, exit_code: int | None, output: Output, duration_s: float
+    async def run_fresh(
+        self, command: str, *, timeout_s: float, cwd: str = "", on_output: Callable[[str], None] | None = None
     ) -> CommandResult:
-        text, omitted, spill = output.finish()
+        """Run a command line in a process of its own that carries nothing from earlier commands and leaves nothing."""
+        fresh = Shell(
+            self._root,
+            sandbox=self._sandbox,
+            spill_dir=self._spill_dir,
+            output_budget=self._budget,
+            environment=self._environment,
+            limits=self._limits,
+        )
+        try:
+            return await fresh.run(command, timeout_s=timeout_s, cwd=cwd, on_output=on_output)
+        finally:
+            await fresh.close()
+
+    async def send_input(
+        self, text: str, *, timeout_s: float = 30.0, on_output: Callable[[str], None] | None = None
+    ) -> CommandResult:
+        """Type `text` at the command that waits for input (with its newline, if one is meant; `\\x03` is Ctrl-C) and go
+        on as `run` does. Raises `ToolError` when none waits."""
+        async with self._lock:
+            process, running = self._process, self._running
+            if process is None or running is None:
+                raise ToolError("no command waits for input")
+            running.watch(on_output)
+            running.last_output = time.monotonic()
+            process.type(text.encode("utf-8", "surrogateescape"))
+            return await self._result_of(process, running, timeout_s)
+
+    async def screen(self) -> str:
+        """The last of what the waiting command shows; empty when none waits."""
+        return self._running.output.recent() if self._running else ""
+
+    async def close(self) -> None:
+        """End the shell and everything that it started, jobs too."""
+        process, self._process = self._process, None
+        self._running = None
+        if process is not None:
+            self.jobs.shell_gone()
+            await process.close()
+
+    def _folder(self, cwd: str) -> str:
+        path = os.path.realpath(self._root / cwd)
+        if not Path(path).is_relative_to(self._root):
+            raise ToolError(f"{cwd} is not in the workspace")
+        if not os.path.isdir(path):
+            raise ToolError(f"there is no folder {cwd}")
+        return path
+
+    async def _ready(self) -> ShellProcess:
+        async with self._starting:
+            if self._process is not None and not self._process.gone:
+                return self._process
+            if self._process is not None:
+                await self._process.close()
+            prepared = await asyncio.to_thread(
+                prepare, self._root, self._sandbox, self._environment, self._spill_dir, self._limits.commands()
+            )
+            self._process = ShellProcess(
+                prepared, self._root, on_output=self._on_output, on_answer=self._on_answer, on_gone=self._on_gone
+            )
+            self._applied = (str(self._root), dict(self._environment))
+            return self._process
+
+    async def _apply_state(self, process: ShellProcess, folder: str) -> None:
+        """Tell the keeper what the commands before have changed."""
+        directory, applied = self._applied
+        wanted = applied if self._variables is None else self._variables
+        for name in applied.keys() - wanted.keys():
+            await process.send("unset", name)
+        for name, value in wanted.items():
+            if applied.get(name) != value:
+                await process.send("set", f"{name}={value}")
+        target = folder or self._cwd
+        if target != directory:
+            await process.send("cd", target)
+        self._applied = (target, dict(wanted))
+
+    async def _result_of(self, process: ShellProcess, running: Running, timeout_s: float) -> CommandResult:
         notices: list[str] = []
-        if ending == "waits":
-            notices.append("it waited for input that nobody can give and was ended; give the answer as an argument")
-        elif ending == "died":
-            notices.append("the command ended the shell itself; a new one was started in the same folder")
-        elif ending == "timeout":
-            notices.append("everything the command had started was ended too")
+        try:
+            ending = await self._wait(process, running, time.monotonic() + timeout_s, notices)
+        except asyncio.CancelledError:
+            await asyncio.shield(asyncio.ensure_future(self._end_running()))
+            raise
+        if ending in ("timed_out", "over_limit"):
+            survived = await self._end_running()
+            notices.append("everything it had started was ended" + ("" if survived else ", and the shell with it"))
+        elif ending == "gone":
+            notices.append(
+                "the command ended the shell itself; the next one starts in the same folder, with the variables "
+                "from before"
+            )
+            running.status = await process.status()
+            self._running = None
+            self.jobs.shell_gone()
+            await process.close()
+        elif ending == "done":
+            self._carry(process)
+            self._running = None
+            notices += self._left_behind(process, running)
+        return self._result(running, ending, notices)
+
+    async def _wait(self, process: ShellProcess, running: Running, deadline: float, notices: list[str]) -> Ending:
+        watched = running.began
+        quiet_since = 0.0
+        while True:
+            running.heard.clear()
+            now = time.monotonic()
+            if running.status is not None:
+                return await self._wait_for_rest(process, running)
+            if running.gone:
+                return "gone"
+            if now >= deadline:
+                return "timed_out"
+            if now - watched >= _WATCH_EVERY_S:
+                watched = now
+                if broken := self._limits.broken_by(process.processes()):
+                    notices.append(broken)
+                    return "over_limit"
+            if now - running.last_output >= SILENCE_S:
+                if waits_for_input(process.foreground(), process.terminal, open_line=running.output.open_line):
+                    if quiet_since == running.last_output:
+                        return "waits"
+                    quiet_since = running.last_output
+                else:
+                    quiet_since = 0.0
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(running.heard.wait(), min(deadline - now, _CHECK_EVERY_S))
+
+    async def _wait_for_rest(self, process: ShellProcess, running: Running) -> Ending:
+        """The command has ended; read what the terminal still holds of it."""
+        process.reset_terminal()
+        await process.send("fence", running.expect_fence())
+        limit = time.monotonic() + _FENCE_S
+        while not (running.fenced or running.gone) and (left := limit - time.monotonic()) > 0:
+            running.heard.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(running.heard.wait(), left)
+        self._background = running.after_fence
+        return "done"
+
+    async def _end_running(self) -> bool:
+        """End the running command's processes; False when the shell had to go too."""
+        process, running = self._process, self._running
+        if process is None or running is None:
+            return True
+        ended = await end_all(lambda: self._own_processes(process))
+        if ended and await self._status_within(running, _ENDED_S):
+            await self._wait_for_rest(process, running)
+            self._carry(process)
+            self._running = None
+            return True
+        self._running = None
+        self.jobs.shell_gone()
+        await process.close()
+        return False
+
+    async def _status_within(self, running: Running, limit_s: float) -> bool:
+        limit = time.monotonic() + limit_s
+        while running.status is None and not running.gone and (left := limit - time.monotonic()) > 0:
+            running.heard.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(running.heard.wait(), left)
+        return running.status is not None and not running.gone
+
+    def _own_processes(self, process: ShellProcess) -> list[Process]:
+        """What the running command started: all but what ran before, with its children."""
+        everything = process.processes()
+        parents = {one.pid: one.parent for one in everything}
+        earlier = {one.pid for one in everything if (one.pid, one.started) in self._before}
+
+        def belongs_to_earlier(pid: int) -> bool:
+            while pid in parents:
+                if pid in earlier:
+                    return True
+                pid = parents[pid]
+            return False
+
+        return [one for one in everything if not belongs_to_earlier(one.pid)]
+
+    def _carry(self, process: ShellProcess) -> None:
+        state = process.take_state()
+        if state is None:
+            return
+        directory, variables = state
+        self._variables = variables
+        if self._own_cwd and directory.startswith("/"):
+            self._cwd = directory
+
+    def _left_behind(self, process: ShellProcess, running: Running) -> list[str]:
+        left = self._own_processes(process)
+        if not left:
+            return []
+        job = self.jobs.left_behind(running.command, process, tuple(left))
+        return [f"still running in the background: job {job.number} ({len(left)} processes)"]
+
+    def _result(self, running: Running, ending: Ending, notices: list[str]) -> CommandResult:
+        running.finish()
+        excerpt = running.output.finish()
+        if ending != "waits":
+            running.output.close()
         return CommandResult(
-            command=command,
-            exit_code=exit_code if ending == "done" else None,
-            output=text,
-            duration_s=duration_s,
-            omitted_bytes=omitted,
-            spill=spill,
-            timed_out=ending == "timeout",
+            command=running.command,
+            exit_code=running.status if ending in ("done", "gone") else None,
+            output=excerpt.text,
+            duration_s=time.monotonic() - running.began,
+            omitted_bytes=excerpt.omitted_bytes,
+            spill=excerpt.spill,
+            timed_out=ending == "timed_out",
             awaiting_input=ending == "waits",
-            cwd=str(self._cwd),
+            cwd=self._cwd,
             notices=tuple(notices),
         )
 
-    def _start(self) -> "_Process":
-        folder = self._cwd if self._cwd.is_dir() else self._root
-        self._process = _Process(folder, self._sandbox)
-        return self._process
+    def _on_output(self, data: bytes) -> None:
+        if self._running is not None:
+            self._running.take(data)
+        else:
+            self._background = (self._background + data)[-self._budget :]
 
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
+    def _on_answer(self, words: list[str]) -> None:
+        match words:
+            case ["end", status] if self._running is not None:
+                self._running.end(int(status))
+            case ["job" | "ended", *_]:
+                self.jobs.answered(words)
+            case _:
+                pass
 
-    async def close(self) -> None:
-        """End the shell and everything it started."""
-        self._end()
-        if self._sandbox is not None:
-            self._sandbox.clean_up()
-
-
-class _Process:
-    """One running bash with its pty and its control socket."""
-
-    def __init__(self, folder: Path, sandbox: Sandbox | None) -> None:
-        self.exit_code: int | None = None
-        self.folder = ""
-        self._mark = secrets.token_hex(12)
-        self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._control.setblocking(False)
-        filter_fd = open_filter() if sandbox is not None else None
-        script = resources.files("tcoder.workspace").joinpath("supervisor.bash").read_text(encoding="utf-8")
-        control = inside.fileno()
-        inside.set_inheritable(True)
-        begin = f"exec 3<&{control} {control}<&-; cd -- {_quote(str(folder))}"
-        argv = [BASH, "--noprofile", "--norc", "-c", f"{begin}\n{script}"]
-        if sandbox is not None:
-            argv = sandbox.command(argv, filter_fd=filter_fd)
-        environment = clean_environment(os.environ) | {MARK: self._mark}
-        try:
-            self._child = _spawn(argv, environment, control, filter_fd)
-        finally:
-            inside.close()
-            if filter_fd is not None:
-                os.close(filter_fd)
-        os.set_blocking(self._child.child_fd, False)
-        self._terminal = _quiet_terminal(self._child.child_fd)
-        self._answer = b""
-
-    async def execute(
-        self, command: str, folder: str, output: Output, timeout_s: float, on_output: Callable[[str], None] | None
-    ) -> str:
-        """Run to its end: `done`, `timeout`, `waits` (for input) or `died` (the shell did)."""
-        nonce = secrets.token_hex(16)
-        loop = asyncio.get_running_loop()
-        pty = self._child.child_fd
-        heard = asyncio.Event()
-        stream = _Stream(output, f"\x1e{nonce}\x1e".encode(), on_output)
-        state = {"last": time.monotonic(), "gone": False}
-
-        def readable() -> None:
-            try:
-                data = os.read(pty, READ_SIZE)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno != errno.EIO:
-                    raise
-                data = b""
-            if not data:
-                state["gone"] = True
-                loop.remove_reader(pty)
-            else:
-                state["last"] = time.monotonic()
-                stream.feed(data)
-            heard.set()
-
-        def answered() -> None:
-            with contextlib.suppress(BlockingIOError):
-                data = self._control.recv(READ_SIZE)
-                self._answer += data
-                if not data:
-                    state["gone"] = True
-                    loop.remove_reader(self._control)
-            heard.set()
-
-        self._answer = b""
-        termios.tcsetattr(pty, termios.TCSANOW, self._terminal)  # whatever the last command did to it
-        loop.add_reader(pty, readable)
-        loop.add_reader(self._control, answered)
-        try:
-            request = f"{nonce}\0{folder}\0{command}\0".encode("utf-8", "surrogateescape")
-            sending = asyncio.ensure_future(loop.sock_sendall(self._control, request))
-            try:
-                return await self._wait(nonce, heard, stream, state, timeout_s)
-            finally:
-                sending.cancel()
-                with contextlib.suppress(asyncio.CancelledError, OSError):
-                    await sending
-        finally:
-            loop.remove_reader(pty)
-            loop.remove_reader(self._control)
-            stream.flush()
-
-    async def _wait(
-        self, nonce: str, heard: asyncio.Event, stream: "_Stream", state: dict[str, Any], timeout_s: float
-    ) -> str:
-        deadline = time.monotonic() + timeout_s
-        answered_at = 0.0
-        while True:
-            now = time.monotonic()
-            if self._take_answer(nonce):
-                answered_at = answered_at or now
-                if stream.ended or now - answered_at > DRAIN_S or state["gone"]:
-                    return "done"
-                limit = DRAIN_S
-            elif state["gone"]:
-                return "died"
-            elif now >= deadline:
-                return "timeout"
-            elif now - state["last"] >= SILENCE_S and self._waits_for_input(stream.last_line):
-                return "waits"
-            else:
-                limit = min(deadline - now, SILENCE_S)
-            heard.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(heard.wait(), limit)
-
-    def _take_answer(self, nonce: str) -> bool:
-        """Whether the exit code of this command is there; an answer with another nonce is none."""
-        for answer in self._answer.split(b"\0")[:-1]:
-            said, _, rest = answer.decode("utf-8", "surrogateescape").partition(" ")
-            if secrets.compare_digest(said, nonce):
-                code, _, self.folder = rest.partition(" ")
-                self.exit_code = int(code)
-                return True
-        return False
-
-    def _waits_for_input(self, last_line: str) -> bool:
-        """Whether a process of this shell sleeps in a read of its terminal, or in a wait for it behind a prompt."""
-        functions = ("n_tty_read", "wait_woken", *(("select", "poll") if PROMPT.search(last_line) else ()))
-        pids = (pid for pid in _processes_of(self._mark) if pid != self._child.pid)
-        return any(_sleeps_on_terminal(pid, functions) for pid in pids)
-
-    def kill(self) -> None:
-        """End the shell and everything that came from it."""
-        for _ in range(3):
-            pids = _processes_of(self._mark)
-            for pid in pids or [self._child.pid]:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            if not pids:
-                break
-        self._control.close()
-        self._child.close(force=True)
+    def _on_gone(self) -> None:
+        if self._running is not None:
+            self._running.gone = True
+            self._running.heard.set()
+        else:
+            self.jobs.shell_gone()
 
 
-class _Stream:
-    """The pty's bytes up to the mark that the supervisor prints after a command."""
-
-    def __init__(self, output: Output, mark: bytes, on_output: Callable[[str], None] | None) -> None:
-        self.ended = False
-        self._output = output
-        self._mark = mark
-        self._on_output = on_output
-        self._held: bytes = b""
-        self.last_line = ""
-
-    def feed(self, data: bytes) -> None:
-        if self.ended:
-            return
-        data = self._held + data
-        at = data.find(self._mark)
-        if at >= 0:
-            self.ended = True
-            self._held = b""
-            self._pass_on(data[:at])
-            return
-        longest = min(len(self._mark) - 1, len(data))
-        keep = next((size for size in range(longest, 0, -1) if self._mark.startswith(data[-size:])), 0)
-        self._held = data[len(data) - keep :]
-        self._pass_on(data[: len(data) - keep])
-
-    def flush(self) -> None:
-        self._pass_on(self._held)
-        self._held = b""
-
-    def _pass_on(self, data: bytes) -> None:
-        if not data:
-            return
-        text = self._output.feed(data)
-        self.last_line = plain((self.last_line + text)[-500:].rpartition("\n")[2])
-        if self._on_output and text:
-            self._on_output(plain(text))
-
-
-def _spawn(argv: list[str], environment: dict[str, str], control: int, filter_fd: int | None) -> Any:
-    """bash under pexpect on a pty of its own, that inherits the control socket."""
-    import pexpect  # late: a run without commands must not pay for it
-
-    inherited = [control] if filter_fd is None else [control, filter_fd]
-
-    class Spawn(pexpect.spawn):  # pyright: ignore[reportMissingTypeArgument] generic in its stubs only
-        def _spawnpty(self, args: list[str], **options: Any) -> Any:
-            return super()._spawnpty(args, pass_fds=inherited, **options)  # pyright: ignore
-
-    child: Any = Spawn(argv[0], argv[1:], env=environment, timeout=None, echo=False, dimensions=(ROWS, COLUMNS))
-    child.delaybeforesend = None
-    for closing in (child, child.ptyproc):
-        closing.delayafterclose = closing.delayafterterminate = 0.0
-    return child
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def _processes_of(mark: str) -> list[int]:
-    """Every process that carries the mark in its environment."""
-    wanted = f"{MARK}={mark}".encode()
-    found: list[int] = []
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as file:
-                if wanted in file.read(262_144):
-                    found.append(int(entry))
-    return found
-
-
-def _sleeps_on_terminal(pid: int, functions: tuple[str, ...]) -> bool:
-    """Whether a process waits in one of these kernel functions and has a terminal as its standard input; a read names
-    its descriptor, so there it must be that one."""
-    try:
-        with open(f"/proc/{pid}/wchan") as file:
-            where = file.read()
-        with open(f"/proc/{pid}/syscall") as file:
-            number, first, *_ = file.read().split()
-        reads = number in READ_CALLS
-        target = os.readlink(f"/proc/{pid}/fd/{int(first, 16) if reads else 0}")
-    except (OSError, ValueError):
-        return False  # it has ended, or does not sleep
-    if "wait_woken" in where and not reads:
-        return False
-    return any(function in where for function in functions) and target.startswith(("/dev/pts/", "/dev/tty"))
-
-
-def _quiet_terminal(fd: int) -> list[Any]:
-    """The terminal as every command finds it: line by line, no echo, newlines as they are."""
-    settings = termios.tcgetattr(fd)
-    settings[1] &= ~termios.ONLCR
-    settings[3] &= ~termios.ECHO
-    return settings
+def _identities(processes: list[Process]) -> list[tuple[int, int]]:
+    return [(process.pid, process.started) for process in processes]
