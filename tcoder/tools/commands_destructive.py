@@ -27,7 +27,7 @@ _QUOTES = re.compile(r"""['"\\,()\[\]]+""")
 _IN_TEXT = re.compile(
     r"\bgit\b[^\n;|&]{0,80}?\s(?P<git>reset\s[^\n;|&]{0,80}?--h|reset\s[^\n;|&]{0,80}?--merge|clean\s[^\n;|&]{0,80}?-\w*[fdxX]"
     r"|stash\s+(drop|clear|pop)|checkout\s+(-f|--|\.)|restore\s|push\s|branch\s[^\n;|&]{0,80}?-D|rebase\s)"
-    r"|\brm\s[^\n;|&]{0,80}?-\w*[rR]|\bshutil\.rmtree\b|\bfs\.rmSync\b|\brmtree\s|\bmkfs"
+    r"|\brm\s[^\n;|&]{0,80}?-\w*[rR]|\brmtree\s|\brm(dir)?Sync\b|\bmkfs"
 )
 
 

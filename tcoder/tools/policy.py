@@ -11,6 +11,7 @@ from msgspec import Struct
 from tcoder.protocol.permissions import Approval, CommandPart, Decision, Rule, Verdict
 from tcoder.tools import commands, rules
 from tcoder.tools.commands_destructive import destroys, destroys_anywhere
+from tcoder.tools.commands_escalating import escalating
 from tcoder.tools.commands_programs import plays
 from tcoder.tools.commands_read import ParsedCommand, SimpleCommand
 from tcoder.tools.commands_safe import read_paths
@@ -301,8 +302,12 @@ def _allows(rule: Rule, command: SimpleCommand, facts: PolicyFacts, folders: tup
         return False
     if not command.words or command.unknown:
         return rule.match == "*"
+    if rule.match == "*":
+        return True
+    if not all(rules.names_word(rule, word) for word in escalating(command.words)):
+        return False
     name = command.words[0]
-    if "/" not in name or rule.match == "*":
+    if "/" not in name:
         return True
     return "/../" not in f"/{name}/" and (name.startswith("/") or folders == (facts.root,))
 

@@ -111,6 +111,11 @@ def is_literal(rule: Rule) -> bool:
     return not any(character in rule.match for character in "*?[")
 
 
+def names_word(rule: Rule, word: str) -> bool:
+    """Whether a pattern for commands speaks of a word by more than a star."""
+    return any(part.strip("*") and fnmatchcase(word, part) for part in _pattern_words(rule) or ())
+
+
 def strictest(rules: Sequence[Rule]) -> Rule | None:
     """The most restrictive rule, the first of equals; None of none."""
     return max(rules, key=lambda rule: ORDER[rule.decision], default=None)
