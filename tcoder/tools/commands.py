@@ -19,6 +19,9 @@ MAX_COMMANDS = 256
 MAX_DEPTH = 4
 """How deep `bash -c 'bash -c …'` is followed."""
 
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+# An escaped letter, or a line that goes on in the middle of a word: what trees read in another way than bash.
+_ODD_ESCAPE = re.compile(r"\\[\w#~]|\S\\\n")
 _FOREIGN_BLANK = re.compile(r"[^\S \t\n]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -30,22 +33,24 @@ def parse(command: str) -> ParsedCommand:
     from tcoder.tools.bash_syntax import read  # late: the parser costs 0.1 s and the first command alone needs it
 
     found = read(command)
-    strange = _FOREIGN_BLANK.search(command)
     commands = found.commands[:MAX_COMMANDS]
+    strange = _FOREIGN_BLANK.search(command)
+    plain = read_plain(command)
+    agree = tuple(one.words for one in commands) == plain
+    if plain is not None and not agree:
+        # The tree splits words such as 'cu'\rl in two, bash does not: both readings are judged.
+        commands += tuple(SimpleCommand(words, " ".join(words)) for words in plain[:MAX_COMMANDS])
     if strange:
         problem = f"it holds the character U+{ord(strange.group()):04X}"
     elif len(found.commands) > MAX_COMMANDS:
         problem = f"it has more than {MAX_COMMANDS} commands"
-    elif found.problem:
-        problem = found.problem
-    elif tuple(one.words for one in commands) != read_plain(command):
-        problem = "it can be read in more than one way"
     else:
-        problem = ""
+        problem = found.problem or ("" if agree else "it can be read in more than one way")
+    unread = found.broken or any(0 in one.unknown for one in commands) or _ODD_ESCAPE.search(_QUOTED.sub("''", command))
     return ParsedCommand(
         commands,
         problem,
-        opaque=bool(strange) or found.broken or any(0 in one.unknown for one in commands),
+        opaque=bool(strange or (problem and unread)),
         strange=bool(strange),
         over_budget=len(found.commands) > MAX_COMMANDS,
         redirects=tuple(target for target in found.redirects if not DUPLICATE.fullmatch(target)),

@@ -41,7 +41,7 @@ def read_plain(text: str) -> tuple[tuple[str, ...], ...] | None:
             at = duplicate.end()
         else:
             word, at = _word(text, at)
-            if word is None or (not words and (word in RESERVED or _ASSIGNMENT.match(word))):
+            if word is None or (not words and (word in RESERVED or word[:1] == "%" or _ASSIGNMENT.match(word))):
                 return None
             words.append(word)
     if words:

@@ -159,6 +159,9 @@ def test_a15_a_name_under_another_spelling() -> None:
         "/usr/bin/curl x",
         "c''url x",
         "c\\url x",
+        "'cu'\\rl x",
+        "cu\\\nrl x",
+        "ls; 'cu'\\r\\l x",
         "$'cu\\x72l' x",
         "/lib64/ld-linux-x86-64.so.2 /usr/bin/curl x",
         "env curl x",
@@ -186,7 +189,7 @@ def test_a15_a_name_under_another_spelling() -> None:
         for mode in ("ask", "auto"):
             assert verdict(command, mode, rules).decision == "deny", command
     # What no reading of the words can tell is asked about, also where the sandbox would let it pass.
-    for command in ("$X x", "`echo curl` x", "c${X}rl x", "ls; $X"):
+    for command in ("$X x", "`echo curl` x", "c${X}rl x", "ls; $X", "ls > f; 'cu'\\rl x", "(cu\\\nrl x)"):
         assert verdict(command, "auto", rules).decision == "ask", command
         assert verdict(command, "auto", ()).decision == "allow", command
 
