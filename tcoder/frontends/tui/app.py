@@ -51,7 +51,14 @@ class TcoderApp(App[int]):
 
     def on_mount(self) -> None:
         self.started = True
+        self.app_resume_signal.subscribe(self, self._repaint)  # pyright: ignore[reportUnknownMemberType]  App is open
         self.call_after_refresh(self._start)
+
+    def _repaint(self, _: object) -> None:
+        """The terminal holds another program's text after `fg`."""
+        for widget in self.screen.walk_children():
+            widget.refresh()
+        self.screen.refresh()
 
     async def _start(self) -> None:
         """Connect once the first frame is out, so that the prompt is alive before the session is."""

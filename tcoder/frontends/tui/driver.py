@@ -68,11 +68,6 @@ class TerminalDriver(LinuxDriver):
         os.write(self._wake[1], b"x")
         super().disable_input()
 
-    def close(self) -> None:
-        super().close()
-        for end in self._wake:
-            os.close(end)
-
     def run_input_thread(self) -> None:
         """Read, take pastes out, and hand the rest to the parser until the driver stops; no wake-ups while nothing
         comes. An Esc that nothing follows within `ESCAPE_S` is the key."""
