@@ -257,15 +257,10 @@ class _Staged:
             os.unlink(self._name, dir_fd=self._folder)
 
     def settle(self) -> None:
-        """After all files are in place: the other names of this one follow, and its folder is flushed."""
+        """After all files are in place: the other names of this one follow. The folder is not flushed: after a power
+        cut the old file is as whole as the new one."""
         for twin in self._twins:
             self._relink(twin)
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._folder)
-        try:
-            with contextlib.suppress(OSError):  # not every file system can flush a folder
-                os.fsync(fd)
-        finally:
-            os.close(fd)
 
     def _relink(self, twin: str) -> None:
         folder, _, name = twin.rpartition("/")

@@ -97,13 +97,15 @@ class Ledger:
         """Keep the tree as it is now. Raises `GitError`, `WorkspaceError`: then there is no checkpoint, and what it was
         to protect must not begin."""
         async with self._lock:
-            tree = await self._snapshots.take()
-            number = sum(isinstance(item, Checkpoint) for item in self._timeline) + 1
-            made = Checkpoint(f"c{number}", _now(), tree, cause, self.uncovered)
-            self._log.append(CheckpointLine(made))
-            self._timeline.append(made)
-            self._refs.keep(made.id, tree, cause)
-            return made
+            return self._keep(await self._snapshots.take(), cause)
+
+    def _keep(self, tree: str, cause: Cause) -> Checkpoint:
+        number = sum(isinstance(item, Checkpoint) for item in self._timeline) + 1
+        made = Checkpoint(f"c{number}", _now(), tree, cause, self.uncovered)
+        self._log.append(CheckpointLine(made))
+        self._timeline.append(made)
+        self._refs.keep(made.id, tree, cause)
+        return made
 
     async def record(self, cause: Cause) -> tuple[Patch, str] | None:
         """What has changed since the last patch (or since the ledger was opened), as a patch of this cause, and its
@@ -171,10 +173,38 @@ class Ledger:
         async with self._lock:
             return self._tree_of(name) if name else await self._snapshots.take()
 
+    def content_ids(self, paths: Iterable[str]) -> dict[str, str]:
+        """The object ids of files as the last snapshot found them; empty = no file. Paths as a patch names them."""
+        entries = self._sweep.entries
+        return {path: entry.oid if (entry := entries.get(unquote(path))) else "" for path in paths}
+
+    async def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
+        """Contents by object id. Raises `GitError`."""
+        return await self._snapshots.store.read(ids)
+
     @property
     def git(self) -> Git:
         """git in the store that holds the trees."""
         return self._git
+
+    async def keep(self, tree: str, cause: Cause) -> Checkpoint:
+        """Keep a tree that was made from others as a checkpoint."""
+        async with self._lock:
+            return self._keep(tree, cause)
+
+    async def write(self, wanted: Mapping[str, tuple[str, bytes] | None], cause: Cause) -> Patch:
+        """Give files another content (git's mode and bytes; None = remove), all or none, as a patch. What the user
+        changed before is recorded as theirs first. Raises `WorkspaceError`."""
+        async with self._lock:
+            await self._record(Cause("user", "changed meanwhile"))
+            targets: dict[str, Target] = {}
+            for path, side in wanted.items():
+                if side is None:
+                    targets[unquote(path)] = Target(None, None)
+                else:
+                    mode, data = side
+                    targets[unquote(path)] = Target(Entry(mode, self._snapshots.store.id_of("blob", data)), data)
+            return await self._put([], targets, cause)
 
     def _tree_of(self, name: str) -> str:
         item = self._find(name)

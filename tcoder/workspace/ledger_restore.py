@@ -82,7 +82,7 @@ async def plan(git: Git, store: ObjectStore, current: Mapping[str, Entry], wante
     targets = {path: Target(entry, blobs[entry.oid] if entry else None) for path, entry in reached.items()}
     for path, (ours, base, theirs) in merging.items():
         mode = theirs.mode if ours.mode == base.mode else ours.mode
-        data, clean = await _merge(git, blobs[ours.oid], blobs[base.oid], blobs[theirs.oid])
+        data, clean = await merge(git, blobs[ours.oid], blobs[base.oid], blobs[theirs.oid])
         if clean:
             targets[path] = Target(Entry(mode, store.id_of("blob", data)), data)
             continue
@@ -113,7 +113,7 @@ def _shown(blobs: Mapping[str, bytes], entry: Entry | None) -> str:
     return "(binary)" if b"\0" in data[:8000] else decode_text(data)[0][:MAX_SHOWN]
 
 
-async def _merge(git: Git, ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, bool]:
+async def merge(git: Git, ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, bool]:
     """The three-way merge of three contents, and whether it is without conflict; no bytes when it is binary."""
     if ours == base:
         return theirs, True

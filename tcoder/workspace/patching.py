@@ -26,6 +26,7 @@ from tcoder.workspace.text import FileText, encode_text
 Contents = Callable[[str], FileText | None]
 
 BIG_DIFF_LINES = 20_000
+CONTEXT = 3
 
 
 class Write(Struct, frozen=True):
@@ -214,12 +215,11 @@ def _mode_of(draft: _Draft) -> int | None:
 def unified(old_name: str, new_name: str, old: str | None, new: str | None) -> tuple[str, int, int]:
     """A unified diff of two texts (None = no file), with the lines added and removed. Endings are kept as they are;
     a missing one at the end is marked as git does."""
-    before, after = split_lines(old or ""), split_lines(new or "")
     from_name = f"a/{old_name}" if old is not None else "/dev/null"
     to_name = f"b/{new_name}" if new is not None else "/dev/null"
     out: list[str] = []
     added = removed = 0
-    for line in _unified_lines(before, after, from_name, to_name):
+    for line in _unified_lines(old or "", new or "", from_name, to_name):
         if line.startswith("+") and not line.startswith("+++ "):
             added += 1
         elif line.startswith("-") and not line.startswith("--- "):
@@ -228,27 +228,79 @@ def unified(old_name: str, new_name: str, old: str | None, new: str | None) -> t
     return "".join(out), added, removed
 
 
-def _unified_lines(before: list[str], after: list[str], from_name: str, to_name: str) -> Iterable[str]:
+def _unified_lines(old: str, new: str, from_name: str, to_name: str) -> Iterable[str]:
     """What both texts begin and end with is cut off first, so that a small change of a big file costs little."""
-    if before == after:
+    if old == new:
         return ()
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
-    first = max(0, start - 3)
-    middle_old, middle_new = before[first : len(before) - max(0, end - 3)], after[first : len(after) - max(0, end - 3)]
-    if len(middle_old) + len(middle_new) > BIG_DIFF_LINES:
-        return _as_one_hunk(middle_old, middle_new, first, from_name, to_name)
-    lines = difflib.unified_diff(middle_old, middle_new, from_name, to_name)
-    return (_moved_header(line, first) if line.startswith("@@ ") else line for line in lines)
+    start = _line_start(old, new, _same_start(old, new))
+    first = _lines_back(old, start, CONTEXT)
+    end = min(_same_end(old, new), len(old) - start, len(new) - start)
+    end = len(old) - _lines_on(old, len(old) - end, CONTEXT + 1)
+    middle_old, middle_new = old[first : len(old) - end], new[first : len(new) - end]
+    before, after = split_lines(middle_old), split_lines(middle_new)
+    line = _line_count(old[:first])
+    if len(before) + len(after) > BIG_DIFF_LINES:
+        return _as_one_hunk(before, after, line, from_name, to_name)
+    lines = difflib.unified_diff(before, after, from_name, to_name, n=CONTEXT)
+    return (_moved_header(text, line) if text.startswith("@@ ") else text for text in lines)
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
+def _line_count(text: str) -> int:
+    """How many line endings there are."""
+    return len(split_lines(text)) if "\r" in text else text.count("\n")
+
+
+def _same_start(old: str, new: str) -> int:
+    """How many characters both begin with, found by halves: comparing slices is much quicker than single characters."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _same_end(old: str, new: str) -> int:
+    """How many characters both end with."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _line_start(old: str, new: str, at: int) -> int:
+    """The start of the line that `at` is in, in both texts: not between CR and LF."""
+    at = max(old.rfind("\n", 0, at), old.rfind("\r", 0, at)) + 1
+    if at and old[at - 1] == "\r" and (old[at : at + 1] == "\n" or new[at : at + 1] == "\n"):
+        return _line_start(old, new, at - 1)
+    return at
+
+
+def _lines_back(text: str, at: int, count: int) -> int:
+    """`count` lines before `at`, which is the start of a line."""
+    for _ in range(count):
+        if not at:
             break
-        count += 1
-    return count
+        at = _line_start(text, text, at - 1)
+    return at
+
+
+def _lines_on(text: str, at: int, count: int) -> int:
+    """The start of the line `count` lines after `at`, or the end."""
+    for _ in range(count):
+        ends = [place for place in (text.find("\n", at), text.find("\r", at, at + 4000)) if place >= 0]
+        if not ends:
+            return len(text)
+        at = min(ends) + 1
+        if text[at - 1] == "\r" and text[at : at + 1] == "\n":
+            at += 1
+    return at
 
 
 def _moved_header(line: str, by: int) -> str:

@@ -74,6 +74,8 @@ def encode_text(text: str, encoding: str, path: str) -> bytes:
 
 def newline_of(text: str) -> str:
     """The line ending of a text that has one kind only, else empty."""
+    if "\r" not in text:
+        return "\n" if "\n" in text else ""
     crlf = text.count("\r\n")
     lf = text.count("\n") - crlf
     cr = text.count("\r") - crlf
