@@ -27,7 +27,7 @@ from tcoder.plugins import loader
 from tcoder.protocol.budget import Budget
 from tcoder.protocol.checks import CheckCommand
 from tcoder.protocol.errors import JournalError, SandboxError, UsageError
-from tcoder.protocol.events import Notice, SessionResumed, SessionStarted, VariantChanged
+from tcoder.protocol.events import Notice, Progress, SessionResumed, SessionStarted, VariantChanged
 from tcoder.protocol.handles import Model
 from tcoder.protocol.permissions import Approval, Rule
 from tcoder.protocol.variant import ModelVariant, Strategy
@@ -84,8 +84,9 @@ def _is_trusted(root: Path, state: Path, *, now: bool) -> bool:
     return store.is_trusted(root)
 
 
-def open_model(place: Place) -> Model:
-    """A model object over all providers; each is opened at its first request."""
+def open_model(place: Place, on_note: Callable[[str], None] | None = None) -> Model:
+    """A model object over all providers; each is opened at its first request. `on_note` hears what is being waited
+    for while an embedded engine starts."""
     keys = place.config.folders.config / "credentials.toml"
     settings = place.settings
 
@@ -93,9 +94,8 @@ def open_model(place: Place) -> Model:
         if variant.provider == "local":
             from tcoder.models.local import LocalModel  # late: only the embedded engine needs it
 
-            return LocalModel(
-                threads=settings.local.threads, idle_s=settings.local.idle_s, context=settings.local.context
-            )
+            local = settings.local
+            return LocalModel(threads=local.threads, idle_s=local.idle_s, context=local.context, on_note=on_note)
         if variant.provider == "scripted":
             from tcoder.models.scripted import open_script  # late: only demos and tests need it
 
@@ -117,10 +117,12 @@ def open_shell(place: Place, spill: Path) -> tuple[Shell, str]:
         return Shell(place.root, sandbox=None, spill_dir=spill), ""
     from tcoder.workspace import sandbox  # late: not needed when it is switched off
 
-    report = sandbox.probe()
+    folders = place.config.folders
+    report = sandbox.probe(cache=folders.cache / "sandbox.json")
     if not report.holds:
         raise SandboxError(f"the sandbox does not hold here: {report.detail}", report.fix or "use --sandbox off")
-    box = sandbox.Sandbox(place.root, writable=writable, network=settings.network == "on")
+    own = (folders.config, folders.state, folders.data)
+    box = sandbox.Sandbox(place.root, writable=writable, network=settings.network == "on", hidden=own)
     return Shell(place.root, sandbox=box, spill_dir=spill), report.mode
 
 
@@ -219,7 +221,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     env = Environment(
         root=place.root,
         version=__version__,
-        model=open_model(place),
+        model=open_model(place, lambda text: session.emit(Progress(text))),
         variants=chosen,
         strategy=strategy,
         files=WorkspaceFiles(place.root),

@@ -54,7 +54,7 @@ def _sandbox(place: Place) -> Check:
 
     if place.settings.sandbox == "off":
         return Check("sandbox", True, "switched off in your settings: every command asks, or runs with your rights")
-    report = sandbox.probe()
+    report = sandbox.probe(cache=place.config.folders.cache / "sandbox.json")
     return Check("sandbox", report.holds, f"{report.mode}: {report.detail}", report.fix)
 
 
