@@ -40,6 +40,7 @@ class Builder:
         self._busy: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._progress = asyncio.Condition()
+        self._failure: BaseException | None = None
 
     async def parse(self, paths: Iterable[str]) -> None:
         """Parse these pending files before all others and wait for them."""
@@ -59,24 +60,25 @@ class Builder:
         while self._engine.pending and len(self._tasks) < count:
             task = asyncio.create_task(self._drive())
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        for task in list(self._tasks):
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _until(self, done: Callable[[], bool]) -> None:
         async with self._progress:
             while not done():
-                failed = [task for task in self._tasks if task.done() and not task.cancelled() and task.exception()]
-                if failed:
-                    await failed[0]
+                if self._failure is not None:
+                    raise self._failure
                 self.start()
                 await self._progress.wait()
 
     async def _drive(self) -> None:
         worker = Worker(self._root)
+        task = asyncio.current_task()
+        assert task is not None
         try:
             while batch := self._next():
                 self._busy.update(batch)
@@ -88,8 +90,11 @@ class Builder:
                     self._progress.notify_all()
             if not self._busy:
                 await self._call(self._engine.save)
+        except Exception as error:  # noqa: BLE001 # whoever waits for the files raises it
+            self._failure = error
         finally:
             await worker.close()
+            self._tasks.discard(task)
             async with self._progress:
                 self._progress.notify_all()
 
@@ -103,7 +108,8 @@ class Builder:
         await self._call(partial(self._engine.give_up, batch))
 
     def _next(self) -> list[str]:
-        pending = self._engine.pending
+        # a copy, since the engine's thread may change it meanwhile
+        pending = frozenset(list(self._engine.pending))
         urgent = [path for path in self._urgent if path in pending and path not in self._busy]
         if urgent:
             # shared evenly among the workers, since somebody waits

@@ -1,11 +1,12 @@
 """The index of one root, without asyncio: what is on the tree, what is stored, the answers. Used from one thread."""
 
+import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,6 +23,7 @@ from tcoder.index.terms import split
 from tcoder.index.worker import Built, Job, read_source, run
 from tcoder.protocol.location import FileHit, IndexReport, IndexState, Location, Symbol, SymbolHit
 
+T = TypeVar("T")
 # a file whose time stamp is this young when it was read may change again without showing it
 RACY_NS = 2_000_000_000
 SMALL_BYTES = 200_000
@@ -55,6 +57,17 @@ class Engine:
 
     def close(self) -> None:
         self.store.close()
+
+    def attempt(self, work: Callable[[], T]) -> T:
+        """Do something; when the store turns out to be damaged, begin anew and do it again."""
+        try:
+            return work()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                raise
+        self.forget()
+        self.sweep()
+        return work()
 
     def forget(self) -> None:
         """Begin anew with an empty store."""
@@ -261,9 +274,12 @@ class Engine:
     def find_symbol(self, name: str) -> tuple[SymbolHit, ...]:
         last = name.replace("::", ".").replace("#", ".").rpartition(".")[2]
         graded: list[tuple[int, bool, SymbolHit]] = []
-        for path, symbol in self._defined(split(last.encode()[:200])[0] if last else ""):
-            if grade := references.matches_name(symbol, name):
-                graded.append((-grade, role_of(path) != "source", locating.symbol_hit(path, symbol, grade / 3)))
+        raw = last.encode("utf-8", "replace")[:200]
+        # names of several words are terms as they are, names of one word in their stem
+        for term in {split(raw)[0], last.lower()} if raw else ():
+            for path, symbol in self._defined(term):
+                if grade := references.matches_name(symbol, name):
+                    graded.append((-grade, role_of(path) != "source", locating.symbol_hit(path, symbol, grade / 3)))
         graded.sort(key=lambda item: (*item[:2], item[2].path, item[2].line))
         return tuple(hit for _, _, hit in graded)
 

@@ -178,7 +178,9 @@ class Index:
     async def _call(self, work: Callable[[], T]) -> T:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="index")
-        result = await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        engine = self._engine
+        safe = work if engine is None else lambda: engine.attempt(work)
+        result = await asyncio.get_running_loop().run_in_executor(self._thread, safe)
         if self._engine is not None:
             self._state = self._engine.state()
         return result

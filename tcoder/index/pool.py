@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from tcoder.index.processes import end
 from tcoder.index.worker import Built, Job, frame
 
 FILE_TIMEOUT_S = 10.0
 STARTUP_S = 20.0
-MAX_FRAME = 1 << 30
+_KEPT = ("PATH", "PYTHONPATH", "HOME", "LANG", "VIRTUAL_ENV")
 
 
 class HangingFileError(Exception):
@@ -27,12 +28,12 @@ class Worker:
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: asyncio.Future[asyncio.subprocess.Process] | None = None
 
     async def build(self, files: tuple[tuple[str, str], ...]) -> Built:
         """Index pairs of path and language. Raises `HangingFileError`; the process is then gone and started anew at
         the next call."""
-        process = self._process or await self._start()
+        process = await self._started()
         assert process.stdin is not None and process.stdout is not None
         at = 0
         try:
@@ -48,35 +49,28 @@ class Worker:
         except (TimeoutError, EOFError, OSError, msgspec.MsgspecError) as error:
             await self.close()
             raise HangingFileError(files[at][0]) from error
-        except asyncio.CancelledError:
-            await self.close()
-            raise
 
-    async def _start(self) -> asyncio.subprocess.Process:
-        # -P: nothing in the repository may stand in for a module of ours
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "tcoder.index.worker",
-            cwd="/",
-            env={
-                name: value
-                for name, value in os.environ.items()
-                if name in ("PATH", "PYTHONPATH", "HOME", "LANG", "VIRTUAL_ENV")
-            },
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            limit=1 << 20,
-            start_new_session=True,
-        )
-        return self._process
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is None:
+            # -P: nothing in the repository may stand in for a module of ours
+            start = asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",
+                "-m",
+                "tcoder.index.worker",
+                cwd="/",
+                env={name: os.environ[name] for name in _KEPT if name in os.environ},
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                limit=1 << 20,
+                start_new_session=True,
+            )
+            self._process = asyncio.ensure_future(start)
+        # a start that is cancelled half-way would leave a process that nobody ends
+        return await asyncio.shield(self._process)
 
     async def close(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        started, self._process = self._process, None
+        if started is not None:
+            await end(await started)

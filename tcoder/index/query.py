@@ -13,7 +13,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}(?:(?:\.|::|#|->)[A-Za-z_]\w{0,60}){
 _PATH = re.compile(r"(?:[\w.@+-]{1,80}/){0,12}[\w.@+-]{1,80}\.[A-Za-z]\w{0,6}\b")
 _FRAME = re.compile(
     r'File "(?P<py>[^"\n]{1,300})", line (?P<pyline>\d{1,7})(?:, in (?P<pyname>[\w.<>]{1,100}))?'
-    r"|\bat (?:async )?(?:(?P<jsname>[\w.$<>\[\] ]{1,100}) )?\(?(?P<js>[\w./@+\\-]{1,200}\.[cm]?[jt]sx?):(?P<jsline>\d{1,7})"
+    r"|\bat (?:async )?(?:(?P<jsname>[\w.$<>\[\] ]{1,100}) )?"
+    r"\(?(?P<js>[\w./@+\\-]{1,200}\.[cm]?[jt]sx?):(?P<jsline>\d{1,7})"
     r"|\bat (?P<javaname>[\w.$]{1,200})\((?P<java>\w{1,80}\.(?:java|kt|scala)):(?P<javaline>\d{1,7})\)"
     r"|(?P<any>[\w./@+-]{1,200}\.\w{1,6}):(?P<anyline>\d{1,7})\b"
 )

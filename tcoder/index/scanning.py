@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tcoder.index.languages import role_of
+from tcoder.index.processes import end
 from tcoder.index.query import Query
 from tcoder.index.searching import ripgrep
 from tcoder.index.terms import path_terms
@@ -84,9 +85,7 @@ async def _count(root: Path, wanted: list[str]) -> dict[str, dict[str, int]]:
     except TimeoutError:
         pass  # what was found until now says enough about what to parse first
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end(process)
     return tally(b"".join(pieces))
 
 

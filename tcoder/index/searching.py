@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from tcoder.index.processes import end
 from tcoder.protocol.location import SearchHit, SearchResult
 
 TIMEOUT_S = 20.0
@@ -116,9 +117,7 @@ async def _run(command: Sequence[str], root: Path, limit: int) -> tuple[list[Sea
     except ValueError:
         more = True  # a line beyond the reader's limit ends the search
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end(process)
     return hits, more, problem
 
 

@@ -6,8 +6,11 @@ anew: an index holds nothing that the files do not say.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from tcoder.index.segment import Facts, Segment, decode_facts
 
@@ -42,19 +45,26 @@ class SegmentHead(NamedTuple):
 
 
 class Store:
-    """Used from one thread at a time. Methods raise `sqlite3.Error` only when the disk fails for good."""
+    """Used from one thread at a time. Methods raise `sqlite3.DatabaseError` when what is stored cannot be read; `clear`
+    makes it usable again. Where nothing can be written the store lives in memory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            self._open()
-        except sqlite3.DatabaseError:
-            self._discard()
-            self._open()
+        self._open_anyhow()
 
-    def _open(self) -> None:
-        self._db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None, check_same_thread=False)
+    def _open_anyhow(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                self._open(str(self.path))
+            except sqlite3.DatabaseError:
+                self._discard()
+                self._open(str(self.path))
+        except (OSError, sqlite3.Error):
+            self._open(":memory:")
+
+    def _open(self, name: str) -> None:
+        self._db = sqlite3.connect(name, timeout=10.0, isolation_level=None, check_same_thread=False)
         try:
             self._prepare()
         except sqlite3.Error:
@@ -94,8 +104,9 @@ class Store:
     def clear(self) -> None:
         """Throw away everything that is stored."""
         self._db.close()
-        self._discard()
-        self._open()
+        with suppress(OSError):  # in a place that cannot be written there is nothing to remove
+            self._discard()
+        self._open_anyhow()
 
     def files(self) -> list[Path]:
         """The database and what belongs to it."""
@@ -158,7 +169,10 @@ class Store:
 
     def facts(self, place: Place) -> Facts:
         row = self._db.execute("SELECT facts FROM facts WHERE segment = ? AND ordinal = ?", place).fetchone()
-        return decode_facts(row[0]) if row else Facts()
+        try:
+            return decode_facts(row[0]) if row else Facts()
+        except msgspec.MsgspecError as error:
+            raise sqlite3.DatabaseError("damaged") from error
 
     def tree(self, root: str) -> bytes:
         row = self._db.execute("SELECT data FROM tree WHERE root = ?", (root,)).fetchone()

@@ -61,14 +61,6 @@ def older(path: Path) -> None:
     other.close()
 
 
-def half(path: Path) -> None:
-    store = Store(path)
-    store.add(segment(*(f"def name_{n}(): return {n}\n" for n in range(300))))
-    store.close()
-    data = path.read_bytes()
-    path.write_bytes(data[: len(data) // 3] + b"\xff" * 5_000)
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -98,3 +90,13 @@ def test_two_stores_see_each_other(tmp_path: Path) -> None:
     assert len(one.postings("alpha")) == 2
     one.close()
     other.close()
+
+
+def test_without_a_place_to_write_it_lives_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = Store(tmp_path / "file" / "index.sqlite")
+    store.add(segment("alpha = 1\n"))
+    assert len(store.postings("alpha")) == 1
+    store.clear()
+    assert store.places() == {}
+    store.close()
