@@ -20,7 +20,7 @@ def modules_after(module: str) -> set[str]:
     [
         ("tcoder.frontends.headless", {"rich", "textual", "prompt_toolkit", "httpx", "pygments"}),
         ("tcoder.frontends.tui.prepaint", {"rich", "textual", "asyncio", "msgspec", "dataclasses", "inspect"}),
-        ("tcoder.frontends.tui.launch", {"acp", "mcp", "pydantic", "httpx", "prompt_toolkit", "pygments.lexers", "markdown_it"}),
+        ("tcoder.frontends.tui.launch", {"acp", "mcp", "pydantic", "httpx", "prompt_toolkit", "pygments.lexers"}),
         ("tcoder.frontends.plain", {"acp", "mcp", "pydantic", "httpx", "textual", "rich"}),
     ],
 )  # fmt: skip

@@ -21,6 +21,7 @@ ALLOWED = re.compile(
     rb"|\x1b\[\d+;\d+H|\x1b\[H|\x1b\[2J"  # moves, and the first frame's clear
     rb"|\x1b\[\?(?:25|7|1000|1002|1003|1004|1006|1015|1049|2004|2026|2048)[hl]"
     rb"|\x1b\[\?(?:2026|2048)\$p|\x1b\[>\d+u|\x1b\[<u|\x1b\]22;[a-z]+\x07"
+    rb"|\x1b\]2;[^\x00-\x1f\x7f]*\x07"  # the title
 )
 
 

@@ -9,7 +9,7 @@ from textual.driver import Driver
 
 from tcoder.frontends import firstrun
 from tcoder.frontends.startup import Startup
-from tcoder.frontends.tui.deeds import prompt, review, session, turn, variant, view
+from tcoder.frontends.tui.deeds import block, prompt, review, session, turn, variant, view
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.driver import TerminalDriver
 from tcoder.frontends.tui.feed import follow
@@ -41,7 +41,7 @@ class TcoderApp(App[int]):
         if startup.reduced_motion:
             self.animation_level = "none"
         self.desk = Desk(startup, connect)
-        self.main = MainScreen(self.desk, DEEDS)
+        self.main = MainScreen(self.desk, DEEDS, block.chosen)
         self.started = False
         self._ending: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None

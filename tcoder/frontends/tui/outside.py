@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from tcoder.frontends.sanitise import clean_line
+
 Suspend = Callable[[], AbstractContextManager[None]]
 
 
@@ -43,6 +45,14 @@ def edit(text: str, suffix: str, suspend: Suspend, environment: Mapping[str, str
         return (edited if edited != text and not problem else None), problem
     finally:
         path.unlink(missing_ok=True)
+
+
+def open_file(workspace: str, path: str, line: int, suspend: Suspend) -> str:
+    """Open a file of the workspace in the editor. Returns what went wrong, else nothing."""
+    target = (Path(workspace) / path).resolve()
+    if not target.is_relative_to(Path(workspace).resolve()) or not target.is_file():
+        return f"{clean_line(path)} is no file of the workspace"
+    return run_on_terminal([*editor_command(os.environ), f"+{line}", str(target)], suspend)
 
 
 def page(text: str, suspend: Suspend, environment: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknow
 from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.history import History
 from tcoder.frontends.present import question_lines
+from tcoder.frontends.sanitise import clean_line
 from tcoder.frontends.transcript import ToolCard
 from tcoder.frontends.tui import clipboard, outside
 from tcoder.frontends.tui.desk import Desk
@@ -61,8 +62,9 @@ class MainScreen(Screen[None]):
             super().__init__()
             self.choice = choice
 
-    def __init__(self, desk: Desk, deeds: "Deeds") -> None:
+    def __init__(self, desk: Desk, deeds: "Deeds", on_block: "OnBlock") -> None:
         super().__init__(id="main")
+        self.on_block = on_block
         self.desk = desk
         self.deeds = deeds
         startup = desk.startup
@@ -96,6 +98,7 @@ class MainScreen(Screen[None]):
         self._last_ctrl_c = self._last_escape = 0.0
         self._completing = self._asked = 0
         self._drawn: View | None = None
+        self._titled = ""
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -139,6 +142,7 @@ class MainScreen(Screen[None]):
     def _draw_bars(self) -> None:
         view, startup = self.desk.view, self.desk.startup
         self._drawn = view
+        self._title(view)
         elapsed = time.monotonic() - self._turn_began if self._turn_began else 0.0
         self.header.show(view, startup.title, startup.branch)
         self._draw_question()
@@ -150,6 +154,14 @@ class MainScreen(Screen[None]):
         self.prompt.border_title = self._border(what if mode == "ask" else f"{what} · {mode}")
         self.prompt.set_class(view.approval == "auto", "mode-auto")
         self.prompt.border_subtitle = self._hint()
+
+    def _title(self, view: View) -> None:
+        """The terminal's title: what the session is about, and whether it waits for the person."""
+        mark = "▲ " if view.questions else "… " if view.running else "✓ " if view.outcome else ""
+        title = f"{mark}tcoder · {clean_line(view.title or 'new session', 60)}"
+        if title != self._titled:
+            self._titled = title
+            self._write(f"\x1b]2;{self._border(title)}\x07")
 
     def _hint(self) -> str:
         if self.size.height < 16 or self.size.width < 60:
@@ -281,6 +293,7 @@ class MainScreen(Screen[None]):
 
     async def send(self, text: str, *, later: bool = False) -> None:
         """Do what a line of the prompt asks for."""
+        self.quitting = self.quitting and text.strip() in ("/quit", *commands.QUIT_WORDS)
         match commands.meaning(text, self.desk.user_commands):
             case Say(said):
                 self.conversation.follow()
@@ -424,6 +437,14 @@ class MainScreen(Screen[None]):
         self.prompt.last_key_at = time.monotonic()
         self.prompt.focus()
 
+    @on(TranscriptView.Copy)
+    async def _copy_block(self, event: TranscriptView.Copy) -> None:
+        await self.copy(event.text)
+
+    @on(TranscriptView.Chosen)
+    async def _block_key(self, event: TranscriptView.Chosen) -> None:
+        await self.on_block(self, event.key, event.index)
+
     @on(TranscriptView.Left)
     def _left_transcript(self, event: TranscriptView.Left) -> None:
         self.prompt.focus()
@@ -433,6 +454,7 @@ class MainScreen(Screen[None]):
 
 Deed = Callable[[MainScreen, str], Awaitable[None]]
 Deeds = dict[str, Deed]
+OnBlock = Callable[[MainScreen, str, int], Awaitable[None]]
 
 
 def _age_s(since: str) -> float:
