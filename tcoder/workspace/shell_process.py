@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import pexpect
-
 from tcoder.protocol.errors import ToolError
 from tcoder.workspace.process import Process, children_of, descendants, end_all, marked, read_process
 from tcoder.workspace.sandbox import Launch, Sandbox
@@ -103,7 +101,7 @@ class ShellProcess:
         self._state_fd = os.open(fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             self._child = _spawn(prepared.launch, prepared.inside.fileno(), root)
-        except (OSError, pexpect.ExceptionPexpect) as error:
+        except OSError as error:
             os.close(self._state_fd)
             self._control.close()
             self.private.close()
@@ -248,17 +246,22 @@ class ShellProcess:
 
 
 def _spawn(launch: Launch, control: int, root: Path) -> _Child:
-    """The command line under pexpect, on a pty of its own, in a new session."""
+    """The command line under pexpect, on a pty of its own, in a new session. Raises `OSError`."""
+    import pexpect  # late: a run without commands must not pay for it
+
     inherited = (control, *launch.descriptors)
 
     class Spawn(pexpect.spawn):  # pyright: ignore[reportMissingTypeArgument, reportUntypedBaseClass] no stubs are shipped
         def _spawnpty(self, args: list[str], **options: Any) -> Any:
             return super()._spawnpty(args, pass_fds=inherited, **options)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue] pexpect has no other way to pass descriptors
 
-    child: Any = Spawn(
-        launch.argv[0], launch.argv[1:], env=launch.environment, timeout=None, echo=False, dimensions=(ROWS, COLUMNS),
-        preexec_fn=_default_signals, cwd=str(root),
-    )  # fmt: skip
+    try:
+        child: Any = Spawn(
+            launch.argv[0], launch.argv[1:], env=launch.environment, timeout=None, echo=False, cwd=str(root),
+            dimensions=(ROWS, COLUMNS), preexec_fn=_default_signals,
+        )  # fmt: skip
+    except pexpect.ExceptionPexpect as error:
+        raise OSError(str(error)) from error
     child.delaybeforesend = None
     child.ptyproc.delayafterclose = 0.0
     return child
