@@ -96,12 +96,9 @@ def _shifted(lines: Sequence[str], wanted: Sequence[str]) -> list[Span]:
         removed, added = (ours[len(theirs) :], "") if ours.startswith(theirs) else ("", theirs[len(ours) :])
         if not (ours.startswith(theirs) or theirs.startswith(ours)):
             removed, added = ours, theirs
-        if all(
-            reindent(line, (removed, added)) == lines[start + offset].rstrip()
-            for offset, line in enumerate(target)
-            if line
-        ):
-            spans.append(Span(start, start + size, "indentation", (removed, added)))
+        shift = (removed, added)
+        if all(reindent(line, shift) == lines[start + offset].rstrip() for offset, line in enumerate(target)):
+            spans.append(Span(start, start + size, "indentation", shift))
     return spans
 
 

@@ -118,6 +118,8 @@ def update(path: str, text: str, hunks: Sequence[PatchHunk]) -> tuple[str, Match
     cursor = _Cursor()
     matched: MatchPass | None = None
     for hunk in hunks:
+        if strange := [line for line in hunk.lines if line[:1] not in ("", " ", "-", "+")]:
+            raise PatchError(f"a line of a hunk begins with ' ', '-' or '+', this one does not: {strange[0]!r}")
         applied = _apply_bytes(path, text, hunk, cursor)
         if applied is None:
             text, by = _apply_lines(path, text, hunk, cursor)
