@@ -57,10 +57,15 @@ def parse(command: str) -> ParsedCommand:
     )
 
 
-def inner(command: SimpleCommand, depth: int = 0) -> Iterator[SimpleCommand]:
+@lru_cache(maxsize=1024)
+def started_by(command: SimpleCommand) -> tuple[SimpleCommand, ...]:
     """The command and every command that it may run for its arguments: what follows a wrapper such as `env`, `sudo`,
     `xargs` or `find -exec`, and the text of `bash -c` or `eval`. More than will really run, never less as far as the
     words tell: only for judging what to refuse."""
+    return tuple(dict.fromkeys(_inner(command, 0)))
+
+
+def _inner(command: SimpleCommand, depth: int) -> Iterator[SimpleCommand]:
     yield command
     if depth >= MAX_DEPTH:
         return
@@ -68,7 +73,7 @@ def inner(command: SimpleCommand, depth: int = 0) -> Iterator[SimpleCommand]:
     if plays(program, "shells") or plays(program, "evaluators"):
         for text in _scripts(command, joined=program in ("eval", "ssh", "watch")):
             for one in parse(text).commands:
-                yield from inner(one, depth + 1)
+                yield from _inner(one, depth + 1)
     if plays(program, "wrappers"):
         for start in range(1, len(command.words)):
             words = command.words[start:]
@@ -77,7 +82,7 @@ def inner(command: SimpleCommand, depth: int = 0) -> Iterator[SimpleCommand]:
                 below = SimpleCommand(words, command.text, unknown)
                 yield below
                 if plays(below.program, "shells") or plays(below.program, "evaluators"):
-                    yield from inner(below, depth + 1)
+                    yield from _inner(below, depth + 1)
 
 
 def _scripts(command: SimpleCommand, *, joined: bool) -> Iterator[str]:

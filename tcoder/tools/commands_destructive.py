@@ -13,7 +13,7 @@ from importlib import resources
 import msgspec
 from msgspec import Struct
 
-from tcoder.tools.commands import inner
+from tcoder.tools.commands import started_by
 from tcoder.tools.commands_programs import plays
 from tcoder.tools.commands_read import ParsedCommand, SimpleCommand
 
@@ -45,7 +45,7 @@ def _listed() -> _Listed:
 @lru_cache(maxsize=1024)
 def destroys(command: SimpleCommand) -> str:
     """The words by which a command, or one that it starts, is known to destroy work; else empty."""
-    for one in inner(command):
+    for one in started_by(command):
         if found := _known(one):
             return found
         if plays(one.program, "interpreters") and (found := destroys_in_text(" ".join(one.words))):

@@ -5,6 +5,7 @@ what holds a command back is the sandbox.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -211,7 +212,7 @@ def _denied(
     """A rule that denies one of the commands, whatever starts it and wherever it stands, or a path that it names."""
     for command in parsed.commands:
         for rule in about:
-            if rule.decision == "deny" and any(_speaks_of(rule, one) == "yes" for one in commands.inner(command)):
+            if rule.decision == "deny" and "yes" in _speaks_of(rule, command):
                 return CommandPart(command.text, "deny", f"a rule of {rule.source}", rules.describe(rule))
     for rule in held:
         if rule.decision == "deny" and rule.tool != rules.SHELL_TOOL and rule.match != "*":
@@ -225,7 +226,7 @@ def _words_about_paths(rule: Rule, parsed: ParsedCommand) -> Iterable[str]:
     """Words that may name a path of which a rule for another tool speaks: what may not be read may not be named at
     all, what may not be changed may be named by commands that only read or run it."""
     for command in parsed.commands:
-        if rule.tool in READING_TOOLS or any(plays(one.program, "writers") for one in commands.inner(command)):
+        if rule.tool in READING_TOOLS or any(plays(one.program, "writers") for one in commands.started_by(command)):
             for word in command.words[1:]:
                 yield word
                 if "=" in word:
@@ -233,13 +234,17 @@ def _words_about_paths(rule: Rule, parsed: ParsedCommand) -> Iterable[str]:
     yield from parsed.redirects
 
 
-def _speaks_of(rule: Rule, command: SimpleCommand) -> rules.Certainty:
-    """Rules that restrict also speak of a program that is named with its folder."""
-    certainty = rules.matches_command(rule, command)
-    if certainty == "no" and command.program and command.words[0] != command.program:
-        words = (command.program, *command.words[1:])
-        return rules.matches_words(rule, words, command.unknown)
-    return certainty
+@lru_cache(maxsize=8192)
+def _speaks_of(rule: Rule, command: SimpleCommand) -> frozenset[rules.Certainty]:
+    """Whether a rule that restricts speaks of a command or of what it starts, also when the program is named with its
+    folder."""
+    found: set[rules.Certainty] = set()
+    for one in commands.started_by(command):
+        certainty = rules.matches_command(rule, one)
+        if certainty == "no" and one.program and one.words[0] != one.program:
+            certainty = rules.matches_words(rule, (one.program, *one.words[1:]), one.unknown)
+        found.add(certainty)
+    return frozenset(found)
 
 
 def _doubtful(parsed: ParsedCommand, about: Sequence[Rule]) -> CommandPart | None:
@@ -251,7 +256,7 @@ def _doubtful(parsed: ParsedCommand, about: Sequence[Rule]) -> CommandPart | Non
             why = f"{parsed.problem}, so a rule that denies cannot be held against it"
             return CommandPart("", "ask", why, rules.describe(rule))
         for command in parsed.commands:
-            found = {_speaks_of(rule, one) for one in commands.inner(command)}
+            found = _speaks_of(rule, command)
             if "perhaps" in found or (rule.decision == "ask" and "yes" in found):
                 return CommandPart(command.text, "ask", f"a rule of {rule.source}", rules.describe(rule))
     return None
@@ -276,9 +281,8 @@ def _judge_part(
     speaking = [
         rule
         for rule in about
-        if (any(_speaks_of(rule, one) == "yes" for one in commands.inner(command)) if rule.decision != "allow"
-            else _allows(rule, command, facts, folders))
-    ]  # fmt: skip
+        if (_allows(rule, command, facts, folders) if rule.decision == "allow" else "yes" in _speaks_of(rule, command))
+    ]
     by_rule = rules.strictest(speaking)
     if by_rule is not None and by_rule.decision == "deny":
         return _Judged("deny", f"a rule of {by_rule.source}", rules.describe(by_rule))
