@@ -3,11 +3,18 @@
 import os
 from pathlib import Path
 
+import msgspec
+
 from tcoder.tools import commands
 from tcoder.tools.policy_paths import locate
-from tcoder.tools.policy_values import PolicyCall
+from tcoder.tools.policy_values import PolicyCall, PolicyFacts
 
 MAX_WORDS = 200
+
+
+def with_targets(call: PolicyCall, facts: PolicyFacts) -> PolicyFacts:
+    """`facts` with the targets of this call."""
+    return msgspec.structs.replace(facts, targets=resolve(call, facts.root, facts.cwd))
 
 
 def resolve(call: PolicyCall, root: str, cwd: str = "") -> tuple[tuple[str, str], ...]:
