@@ -1,50 +1,40 @@
 """The main screen: conversation, dock, prompt, status."""
 
-import os
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import cast
 
 from textual import events, on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.screen import Screen
 from textual.timer import Timer
 
-from tcoder.frontends import commands
 from tcoder.frontends.actions import BY_ID
 from tcoder.frontends.bars import MODES
 from tcoder.frontends.blocks import proposed
-from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
 from tcoder.frontends.glyphs import ascii_only
-from tcoder.frontends.history import History
 from tcoder.frontends.present import question_lines
 from tcoder.frontends.sanitise import clean_line
 from tcoder.frontends.transcript import ToolCard
-from tcoder.frontends.tui import clipboard, outside
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.palette import Palette
+from tcoder.frontends.tui.screens.prompting import PromptingScreen
 from tcoder.frontends.tui.screens.text import TextScreen
 from tcoder.frontends.tui.widgets.approval import ApprovalPanel
 from tcoder.frontends.tui.widgets.bars import Header, QueueLines, StatusLine
-from tcoder.frontends.tui.widgets.completions import Completions
 from tcoder.frontends.tui.widgets.dock import Dock
-from tcoder.frontends.tui.widgets.prompt import Prompt
 from tcoder.frontends.tui.widgets.slider import Slider
 from tcoder.frontends.tui.widgets.transcript import TranscriptView
 from tcoder.frontends.view import View
-from tcoder.protocol.messages import ImagePart
-from tcoder.protocol.ops import Interrupt, RunShell, SetVariant, Submit
-from tcoder.protocol.queries import CompletePaths, PathMatches, SessionChoice
+from tcoder.protocol.ops import SetVariant
+from tcoder.protocol.queries import SessionChoice
 
 WIDE = 120
-QUIT_WITHIN_S = 1.0
 
 
-class MainScreen(Screen[None]):
+class MainScreen(PromptingScreen):
     """Draws the desk and turns keys into actions. It decides where things stand, never what they mean."""
 
     DEFAULT_CSS = """
@@ -63,21 +53,15 @@ class MainScreen(Screen[None]):
             self.choice = choice
 
     def __init__(self, desk: Desk, deeds: "Deeds", on_block: "OnBlock") -> None:
-        super().__init__(id="main")
+        super().__init__(desk)
         self.on_block = on_block
-        self.desk = desk
         self.deeds = deeds
         startup = desk.startup
         glyphs = startup.ascii_glyphs
         self.header = Header(id="header", palette=desk.palette, ascii_glyphs=glyphs)
-        self.conversation = TranscriptView(desk.transcript.blocks, desk.palette, ascii_glyphs=glyphs)
-        self.approval = ApprovalPanel(desk.palette, ascii_glyphs=glyphs)
         self.queue = QueueLines(id="queue", palette=desk.palette, ascii_glyphs=glyphs)
-        self.completions = Completions(id="completions", ascii_glyphs=glyphs)
-        self.prompt = Prompt()
         self.slider = Slider(id="slider", palette=desk.palette, ascii_glyphs=glyphs)
         self.status = StatusLine(id="status", palette=desk.palette, ascii_glyphs=glyphs)
-        self.history = History(startup.history_file)
         self.motion = not startup.reduced_motion
         self._bindings = BindingsMap(
             [
@@ -88,15 +72,13 @@ class MainScreen(Screen[None]):
         self.dock = Dock(id="dock", palette=desk.palette, ascii_glyphs=glyphs)
         self.dock.set_class(glyphs, "ascii")
         self.dock_wide, self.dock_narrow = True, False
-        self.images: list[ImagePart] = []
-        self.tools_open = self.quitting = False
+        self.tools_open = False
         self.searched = ""
         self.mouse_mode: str = startup.mouse
         self._ticker: Timer | None = None
         self._tick = 0
         self._turn_began = 0.0
-        self._last_ctrl_c = self._last_escape = 0.0
-        self._completing = self._asked = 0
+        self._asked = 0
         self._drawn: View | None = None
         self._titled = ""
 
@@ -161,7 +143,7 @@ class MainScreen(Screen[None]):
         title = f"{mark}tcoder · {clean_line(view.title or 'new session', 60)}"
         if title != self._titled:
             self._titled = title
-            self._write(f"\x1b]2;{self._border(title)}\x07")
+            self.to_terminal(f"\x1b]2;{self._border(title)}\x07")
 
     def _hint(self) -> str:
         if self.size.height < 16 or self.size.width < 60:
@@ -176,7 +158,7 @@ class MainScreen(Screen[None]):
     def _draw_question(self) -> None:
         questions = self.desk.view.questions
         if len(questions) > self._asked and not self.host.app_focus:
-            self._write("\x07\x1b]9;tcoder asks for a decision\x07")
+            self.to_terminal("\x07\x1b]9;tcoder asks for a decision\x07")
         self._asked = len(questions)
         had_focus = self.approval.has_focus
         self.approval.show(questions)
@@ -241,14 +223,6 @@ class MainScreen(Screen[None]):
         for widget in (self.header, self.queue, self.completions, self.slider, self.status, self.dock):
             widget.set_palette(palette)
 
-    @property
-    def host(self) -> App[int]:
-        """The app, with its type."""
-        return cast("App[int]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual leaves it open
-
-    def show_screen(self, screen: Screen[None]) -> None:
-        self.host.push_screen(screen)
-
     def show_session(self) -> None:
         """The desk has another session now."""
         self.conversation.show_blocks(self.desk.transcript.blocks)
@@ -258,166 +232,7 @@ class MainScreen(Screen[None]):
     async def reconnect(self, choice: SessionChoice) -> None:
         self.post_message(self.Switch(choice))
 
-    def leave(self) -> None:
-        self.host.exit(0)
-
-    async def copy(self, text: str) -> None:
-        fallback = self.desk.startup.clip_file
-        self.desk.note(await clipboard.copy(text, write=self._write, fallback=fallback, environment=os.environ))
-
-    def _write(self, data: str) -> None:
-        driver = self.host._driver  # pyright: ignore[reportPrivateUsage]  Textual has no other way
-        if driver is not None:
-            driver.write(data)
-            driver.flush()
-
-    def edit_outside(self, text: str, suffix: str) -> str | None:
-        """The text as it comes back from the editor; None when it was left as it is."""
-        edited, problem = outside.edit(text, suffix, self.host.suspend, os.environ)
-        if problem:
-            self.desk.note(problem, "warning")
-        return edited
-
-    def run_outside(self, text: str) -> None:
-        """Show a text in the pager."""
-        if problem := outside.page(text, self.host.suspend, os.environ):
-            self.desk.note(problem, "warning")
-
-    # -- the prompt
-
-    @on(Prompt.Sent)
-    async def _sent(self, event: Prompt.Sent) -> None:
-        self.completions.show(())
-        self.history.add(event.text)
-        await self.send(event.text, later=event.later)
-
-    async def send(self, text: str, *, later: bool = False) -> None:
-        """Do what a line of the prompt asks for."""
-        self.quitting = self.quitting and text.strip() in ("/quit", *commands.QUIT_WORDS)
-        match commands.meaning(text, self.desk.user_commands):
-            case Say(said):
-                self.conversation.follow()
-                steer = self.desk.view.running and not later
-                if await self.desk.submit(Submit(said, tuple(self.images), steer=steer)):
-                    self.images.clear()
-                else:
-                    self.prompt.set_text(text)
-            case Do(action, rest):
-                await self.act(action, rest)
-            case Shell(command, share):
-                self.conversation.follow()
-                await self.desk.submit(RunShell(command, share))
-            case Unknown(name, nearest):
-                meant = " or ".join(f"/{name}" for name in nearest)
-                self.desk.note(
-                    f"no command /{name}" + (f"; did you mean {meant}?" if meant else "; /help lists them"), "warning"
-                )
-            case Nothing():
-                return
-
-    @on(Prompt.Changed)
-    async def _typed(self) -> None:
-        """Look for completions; an answer that comes too late is dropped."""
-        self._completing += 1
-        ticket = self._completing
-        before = self.prompt.before_cursor
-        found = commands.complete(before, self.desk.user_commands)
-        if not found and (mention := commands.mention(before)) is not None and self.desk.session is not None:
-            start, text = mention
-            reply = await self.desk.session.query(CompletePaths(text))
-            if isinstance(reply, PathMatches):
-                found = [
-                    Candidate(f"@{path}" + ("" if path.endswith("/") else " "), start, path) for path in reply.paths
-                ]
-        if ticket == self._completing:
-            self.completions.show(found)
-            self.prompt.popup_open = bool(found)
-
-    @on(Completions.Picked)
-    def _picked(self, event: Completions.Picked) -> None:
-        self.prompt.complete(event.candidate.start, event.candidate.text)
-
-    @on(Prompt.Wants)
-    async def _prompt_wants(self, event: Prompt.Wants) -> None:
-        match event.what:
-            case "up" | "down" if self.prompt.popup_open:
-                self.completions.move(-1 if event.what == "up" else 1)
-            case "up" | "down":
-                self._recall(older=event.what == "up")
-            case "tab" if self.approval.display and not self.prompt.popup_open:
-                self.approval.focus()
-            case "tab" | "accept-or-send":
-                await self._accept(send=event.what != "tab")
-            case "escape":
-                await self._escape()
-            case "interrupt":
-                await self._ctrl_c()
-            case "quit":
-                await self.act("session.quit")
-            case "home":
-                self.conversation.to_top()
-            case "end":
-                self.conversation.follow()
-            case "question_mark":
-                await self.act("help.keys")
-            case "palette":
-                await self.act("help.palette")
-            case "left_square_bracket" | "right_square_bracket":
-                self.conversation.focus()
-            case _:
-                return
-
-    async def _accept(self, *, send: bool) -> None:
-        """Take the marked completion. Enter on a command that is complete sends it."""
-        current = self.completions.current
-        before = self.prompt.before_cursor
-        if current is None or (send and before.startswith("/") and before.strip() == current.text.strip()):
-            if send:
-                self.prompt.enter()
-            return
-        self.prompt.complete(current.start, current.text)
-        if send and current.start == 0 and current.text.startswith("/"):
-            action = commands.names().get(current.text.strip()[1:])
-            if action is not None and not action.usage and not action.choices:
-                self.prompt.enter()
-
-    def _recall(self, *, older: bool) -> None:
-        text = self.history.older(self.prompt.text) if older else self.history.newer()
-        if text is not None:
-            self.prompt.set_text(text)
-
-    async def _escape(self) -> None:
-        """Close the popup, else stop the turn, else (twice on an empty prompt) go back in time."""
-        if self.prompt.popup_open:
-            self.prompt.popup_open = False
-            self.completions.show(())
-            return
-        if self.conversation.selected_text():
-            self.conversation.clear_selection()
-            return
-        if self.desk.view.running:
-            await self.desk.submit(Interrupt())
-            return
-        now = time.monotonic()
-        if self.prompt.is_empty and now - self._last_escape < QUIT_WITHIN_S:
-            await self.act("timeline.open")
-        self._last_escape = now
-
-    async def _ctrl_c(self) -> None:
-        """Copy the selection, else clear the prompt, else (twice) quit."""
-        if self.prompt.selected_text or self.conversation.selected_text():
-            await self.act("copy.selection")
-            return
-        if not self.prompt.is_empty:
-            self.history.add(self.prompt.text)
-            self.prompt.take()
-            return
-        now = time.monotonic()
-        if now - self._last_ctrl_c < QUIT_WITHIN_S:
-            await self.act("session.quit")
-            return
-        self._last_ctrl_c = now
-        self.desk.note("Ctrl+C again quits" + (", Esc stops the turn" if self.desk.view.running else ""))
+    # -- what panels and blocks say
 
     @on(ApprovalPanel.Decided)
     async def _decided(self, event: ApprovalPanel.Decided) -> None:
