@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcoder.agent.grants import Grants
 from tcoder.index import Index
 from tcoder.protocol.budget import Budget
 from tcoder.protocol.checks import CheckCommand
 from tcoder.protocol.handles import Model
-from tcoder.protocol.permissions import Rule
 from tcoder.protocol.queries import SessionSummary
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.tools.registry import Registry
@@ -34,7 +34,7 @@ class Environment:
     runner: Shell
     ledger: Callable[[], Awaitable[Ledger]]
     tools: Registry
-    rules: tuple[Rule, ...]
+    grants: Grants
     budget: Budget
     resolve: Callable[[str], dict[VariantName, ModelVariant]]
     stored_sessions: Callable[[], tuple[SessionSummary, ...]]

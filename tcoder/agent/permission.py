@@ -7,10 +7,11 @@ from msgspec import Struct
 from tcoder.protocol.errors import DeniedError
 from tcoder.protocol.events import PermissionAnswered, PermissionAsked
 from tcoder.protocol.messages import ToolCall
-from tcoder.tools import policy
+from tcoder.tools import policy, policy_question, policy_targets
 from tcoder.tools.base import Tool
 
 if TYPE_CHECKING:
+    from tcoder.agent.environment import Environment
     from tcoder.agent.turn import Turn
 
 
@@ -19,21 +20,35 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
     touches = tool.touches(args)
     asked = policy.PolicyCall(call.name, tool.kind, touches.paths, touches.command)
     env = turn.env
-    facts = policy.PolicyFacts(
-        sandboxed=bool(env.sandbox), network=env.network, trusted=env.trusted, root=str(env.root)
-    )
-    verdict = policy.judge(asked, turn.state.approval, env.rules, facts)
+    facts = _facts(env, asked)
+    verdict = policy.judge(asked, turn.state.approval, env.grants.rules, facts)
     if verdict.decision == "allow":
         return
     if verdict.decision == "deny":
         raise DeniedError(f"denied: {verdict.reason}")
-    if env.yolo:
-        return
     question = policy.question(call.id, asked, verdict, facts)
-    if env.interactive:
-        if await turn.session.ask_person(call.id, question, verdict):
-            return
-        raise DeniedError("the person declined this call", "ask what they would rather have, or do it another way")
-    turn.record(PermissionAsked(call.id, question, verdict))
-    turn.record(PermissionAnswered(question.id, "deny", "headless", verdict.reason))
-    raise DeniedError(f"needs a person's approval and nobody is there: {verdict.reason}", "do it another way")
+    if not env.interactive:
+        turn.record(PermissionAsked(call.id, question, verdict))
+        turn.record(PermissionAnswered(question.id, "deny", "headless", verdict.reason))
+        raise DeniedError(f"needs a person's approval and nobody is there: {verdict.reason}", "do it another way")
+    decided = await turn.session.ask_person(call.id, question, verdict)
+    if decided.answer == "deny":
+        why = f": {decided.note}" if decided.note else ""
+        raise DeniedError(
+            f"the person declined this call{why}", "ask what they would rather have, or do it another way"
+        )
+    if decided.answer != "once" and (rule := policy_question.always_rule(asked)):
+        env.grants.add(rule, decided.answer)
+
+
+def _facts(env: "Environment", call: policy.PolicyCall) -> policy.PolicyFacts:
+    cwd = str(env.runner.cwd)
+    return policy.PolicyFacts(
+        sandboxed=bool(env.sandbox),
+        network=env.network,
+        trusted=env.trusted,
+        root=str(env.root),
+        cwd=cwd,
+        yolo=env.yolo,
+        targets=policy_targets.resolve(call, str(env.root), cwd),
+    )

@@ -75,7 +75,7 @@ async def answer(session: Asked, query: Query) -> Reply:
         case ReadContext():
             return context_report(session.state, session.frame, env.variants["standard"].context_window)
         case ListRules():
-            return RuleList(env.rules)
+            return RuleList(env.grants.rules)
         case ListModels():
             chosen = {variant.id: name for name, variant in env.variants.items()}
             return ModelList(tuple(ModelChoice(model, note=name) for model, name in chosen.items()))

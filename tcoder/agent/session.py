@@ -119,7 +119,7 @@ class Session:
         self._opened_at = len(self._log)
         self._feeds: list[Feed] = []
         self._observers: list[Observer] = []
-        self._questions: dict[str, asyncio.Future[bool]] = {}
+        self._questions: dict[str, asyncio.Future[Decide]] = {}
         self._turn: asyncio.Task[None] | None = None
         self._chores: set[asyncio.Task[None]] = set()
         self._closing: Close | None = None
@@ -243,7 +243,7 @@ class Session:
         if waiting is None or waiting.done():
             raise UsageError("that question is not open")
         self.record(PermissionAnswered(op.question_id, op.answer, "person", op.note))
-        waiting.set_result(op.answer != "deny")
+        waiting.set_result(op)
 
     def _set_variant(self, op: SetVariant) -> None:
         name = op.name or self._state.variant
@@ -272,9 +272,9 @@ class Session:
         for feed in self._feeds:
             feed.put(None)
 
-    async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> bool:
+    async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> Decide:
         """Put a question and wait for the `Decide` that answers it."""
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
         self._questions[question.id] = answer
         try:
             self.record(PermissionAsked(call_id, question, verdict))
@@ -311,7 +311,7 @@ class Session:
         try:
             ending = await self._strategies[self.env.strategy](turn)
         except asyncio.CancelledError:
-            ending = self._interrupted()
+            ending = self._interrupted(turn)
         except ModelError as error:
             ending = stopped(halt.of_model(error), self._state)
         except halt.Halt as stop:
@@ -329,10 +329,10 @@ class Session:
         self.record(TurnFinished(self._state.turn, ended))
         return ending.status != "interrupted"
 
-    def _interrupted(self) -> Ending:
+    def _interrupted(self, turn: Turn) -> Ending:
         terminated = self._closing is not None and self._closing.reason in ("sigterm", "sighup")
         code = ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
-        return Ending("interrupted", code, "", reason="interrupted")
+        return Ending("interrupted", code, turn.unfinished, reason="interrupted")
 
     async def _settle(self, turn: Turn) -> None:
         """Leave a valid conversation and a recorded tree, however the turn ended."""

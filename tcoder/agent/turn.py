@@ -1,5 +1,6 @@
 """What a strategy can do in a turn: ask the model, call tools, run the tests, change files. All of it is recorded."""
 
+import asyncio
 import time
 from contextlib import suppress
 from typing import Protocol
@@ -34,6 +35,7 @@ from tcoder.protocol.events import (
     VariantChanged,
 )
 from tcoder.protocol.messages import AssistantMessage, ToolCall, ToolResult
+from tcoder.protocol.ops import Decide
 from tcoder.protocol.permissions import Question, Verdict
 from tcoder.protocol.plan import PlanStep
 from tcoder.protocol.request import ModelReply, ModelRequest, TextDelta
@@ -41,6 +43,8 @@ from tcoder.protocol.variant import ModelVariant
 from tcoder.tools.base import Kind, Reply, ToolContext
 from tcoder.tools.edit import apply
 from tcoder.workspace import checks
+
+SHOWN_KEPT = 4_000
 
 
 class Recorder(Protocol):
@@ -50,11 +54,12 @@ class Recorder(Protocol):
     def state(self) -> SessionState: ...
     def record(self, event: Event) -> Recorded: ...
     def emit(self, delta: Delta) -> None: ...
-    async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> bool: ...
+    async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> Decide: ...
 
 
 class Turn:
-    """One turn. `task` is what the person said. Methods raise `Halt` when the turn must stop."""
+    """One turn. `task` is what the person said, `unfinished` the answer that an interrupt cut off. Methods raise `Halt`
+    when the turn must stop."""
 
     def __init__(self, session: Recorder, env: Environment, frame: context.Frame, task: str) -> None:
         self.session = session
@@ -66,12 +71,14 @@ class Turn:
         self.tools_s = 0.0
         self.warnings: list[str] = []
         self.denied: list[str] = []
+        self.unfinished = ""
         self._steps: list[breaker.Step] = []
         self._previous: ModelRequest | None = None
         self._low: set[str] = set()
         self._running: ToolCall | None = None
         self._checkpointed = False
         self._reason = ""
+        self._shown = ""
         self.tools = ToolContext(
             root=env.root,
             files=env.files,
@@ -128,6 +135,7 @@ class Turn:
 
     def show_output(self, text: str) -> None:
         """Show what a running tool printed just now."""
+        self._shown = (self._shown + text)[-SHOWN_KEPT:]
         self.emit(OutputDelta(self._running.id if self._running else "", text))
 
     def _set_plan(self, steps: tuple[PlanStep, ...]) -> None:
@@ -185,6 +193,10 @@ class Turn:
         except ModelError as error:
             self.record(ModelFailed(number, error.failure, error.message, error.hint, "".join(partial)))
             raise
+        except asyncio.CancelledError:
+            self.unfinished = "" if aside else "".join(partial)
+            self.record(ModelFailed(number, "interrupted", "interrupted", partial=self.unfinished))
+            raise
         finally:
             self.model_s += time.monotonic() - began
         if reply is None:
@@ -220,6 +232,7 @@ class Turn:
         title, kind = call.name, "other"
         started = False
         self._running = call
+        self._shown = ""
         result = ToolResult(call.id, "interrupted before it was done", "cancelled")
         try:
             tool, args = self.env.tools.resolve(call)
@@ -237,6 +250,9 @@ class Turn:
             result = ToolResult(call.id, str(error), "denied")
         except TcoderError as error:
             result = ToolResult(call.id, str(error), "error")
+        except asyncio.CancelledError:
+            result = ToolResult(call.id, f"interrupted; so far it had printed:\n{self._shown}", "cancelled")
+            raise
         finally:
             self._running = None
             spent = time.monotonic() - began

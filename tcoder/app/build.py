@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tcoder import __version__
 from tcoder.agent import context, loop
 from tcoder.agent.environment import Environment
+from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Loaded, load, private_folder, project_folder
 from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import replay
@@ -231,7 +232,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         tools=tools,
         resolve=lambda model: variants.choose(replace(settings, model=model, base_url=""), os.environ),
         stored_sessions=lambda: summarise_all(place.sessions)[0],
-        rules=rules_of(settings),
+        grants=Grants(rules_of(settings), place.sessions / "rules.toml"),
         budget=budget_of(settings),
         checks=tests,
         checks_timeout_s=settings.checks.timeout_s,
