@@ -10,7 +10,8 @@ from tcoder.protocol.checks import SeenCall, TestResult, TestTrace
 from tcoder.protocol.location import SymbolHit
 
 FRAME, INNERMOST, VALUE, NAMED, INDEXED = 0.25, 0.45, 0.5, 0.25, 0.2
-CONSTANT_SHARE = 0.55
+CONSTANT_SHARE, IMPORT_SHARE = 0.55, 0.5
+HEAD_AT = 4
 MAX_SUSPECTS = 12
 
 
@@ -34,6 +35,8 @@ def rank(
     """The suspects, best first. `units` holds the units of every file that may matter; test files must not be among
     them. Without traces the frames and the index's hits decide."""
     bad = {test.id for test in failing}
+    at_import = {path: set(lines) for trace in traces if not trace.id for path, lines in trace.lines.items()}
+    traces = [trace for trace in traces if trace.id]
     spectrum = ochiai(traces, bad)
     failing_calls = [call for trace in traces if trace.id in bad for call in trace.calls]
     found: list[Suspect] = []
@@ -44,6 +47,7 @@ def rank(
                 suspect = _judge(unit, scores, failing, failing_calls, hits)
                 if suspect.score > 0:
                     found.append(suspect)
+    found += _at_import(at_import, found, units)
     found += _constants(found, units)
     return tuple(sorted(found, key=lambda one: (-one.score, one.unit.length, one.unit.path))[:MAX_SUSPECTS])
 
@@ -95,8 +99,10 @@ def _judge(
     if any(hit.path == unit.path and unit.holds(hit.line) for hit in hits):
         score += INDEXED
         why.append("the index finds it for the failure")
-    ordered = tuple(sorted(lines, key=lambda line: (-lines[line], line)))
-    return Suspect(unit, score, tuple(why), ordered, own[:4])
+    ordered = sorted(lines, key=lambda line: (-lines[line], line))
+    if unit.defaults:  # a wrong default is never a line that runs in the function
+        ordered.insert(HEAD_AT, unit.head)
+    return Suspect(unit, score, tuple(why), tuple(ordered), own[:4])
 
 
 def _on_stack(unit: Unit, failing: Sequence[TestResult]) -> tuple[list[int], list[int]]:
@@ -118,6 +124,21 @@ def _gave_the_wrong_value(calls: Sequence[SeenCall], failing: Sequence[TestResul
 def _is_named(unit: Unit, test: TestResult) -> bool:
     name = unit.name.rpartition(".")[2].strip("_").lower()
     return len(name) > 2 and name in test.id.rpartition("::")[2].lower().replace("test_", "").split("[")[0]
+
+
+def _at_import(
+    lines: Mapping[str, set[int]], suspects: Sequence[Suspect], units: Mapping[str, Sequence[Unit]]
+) -> list[Suspect]:
+    """Functions that ran while the module was imported, to make what its other functions use."""
+    known = {suspect.unit for suspect in suspects}
+    best = {suspect.unit.path: suspect.score for suspect in reversed(suspects)}
+    found: list[Suspect] = []
+    for path, pieces in units.items():
+        for unit in pieces:
+            ran = sorted(line for line in lines.get(path, ()) if unit.holds(line) and line >= unit.body)
+            if unit.kind == "function" and ran and unit not in known and path in best:
+                found.append(Suspect(unit, best[path] * IMPORT_SHARE, ("ran at import",), tuple(ran)))
+    return found
 
 
 def _constants(suspects: Iterable[Suspect], units: Mapping[str, Sequence[Unit]]) -> list[Suspect]:

@@ -11,7 +11,8 @@ MAX_SIGNATURE = 200
 class Unit(Struct, frozen=True):
     """A piece of a file; lines are 1-based and inclusive, decorators included. `name` is `Class.method`, `function`,
     or what a statement outside of functions defines. `signature` is its head in one line with the first line of its
-    docstring; `uses` are the names it mentions; `body` is its first line that can be changed."""
+    docstring; `uses` are the names it mentions; `body` is its first line that can be changed, `head` the line of its
+    `def`, `defaults` whether that gives any."""
 
     path: str
     name: str
@@ -21,6 +22,8 @@ class Unit(Struct, frozen=True):
     signature: str = ""
     uses: frozenset[str] = frozenset()
     body: int = 0
+    head: int = 0
+    defaults: bool = False
 
     @property
     def length(self) -> int:
@@ -76,6 +79,8 @@ def _function(path: str, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: st
         f"{signature}: {doc[:120]}" if doc else signature,
         frozenset(_names(node, ast.Load)),
         statements[0].lineno,
+        node.lineno,
+        bool(node.args.defaults or any(node.args.kw_defaults)),
     )
 
 

@@ -42,7 +42,8 @@ class SeenCall(Struct, frozen=True):
 
 
 class TestTrace(Struct, frozen=True):
-    """What one test ran: lines by path, 1-based; the first calls of each function, in the order in which they began."""
+    """What one test ran: lines by path, 1-based; the first calls of each function, in the order in which they began.
+    An empty id stands for what ran while the tests were imported."""
 
     id: str
     lines: dict[str, tuple[int, ...]]

@@ -70,4 +70,4 @@ class ModelReply(Struct, frozen=True, tag="reply"):
 
 
 ModelPart = TextDelta | ReasoningDelta | CallDelta | RetryDelta | ModelReply
-CacheBreak = Literal["", "compaction", "variant"]
+CacheBreak = Literal["", "compaction", "variant", "rewind"]

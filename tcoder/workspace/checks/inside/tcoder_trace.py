@@ -112,8 +112,15 @@ def tracing(test_id: str) -> Generator[None, None, None]:
         tracer.write(test_id)
 
 
+IMPORTS = ""  # the id under which what runs at import is written
+
 if "pytest" in sys.modules:  # as its plugin; unittest calls `tracing` itself
     import pytest
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_collection() -> Generator[None, Any, None]:
+        with tracing(IMPORTS):
+            yield
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(item: Any) -> Generator[None, Any, None]:

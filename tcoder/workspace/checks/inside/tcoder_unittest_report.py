@@ -134,6 +134,7 @@ class Traced(unittest.TestSuite):
         self.addTest(suite)
 
     def run(self, result: Any, debug: bool = False) -> Any:  # noqa: FBT001, FBT002 - unittest's signature
+        sys.path.append(FOLDER)
         from tcoder_trace import tracing  # pyright: ignore[reportMissingImports, reportUnknownVariableType] beside it
 
         for test in _flat(self):

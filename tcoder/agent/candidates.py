@@ -1,0 +1,227 @@
+"""Candidate edits of a suspect: what small models are asked, and how their answers become whole new files."""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from tcoder.agent.suspects import Suspect
+from tcoder.agent.units import Unit, without_docstring
+from tcoder.protocol.request import Fill
+
+MAX_CONTEXT_LINES = 70
+MAX_NEIGHBOURS = 6
+FENCE = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:\n```|\Z)", re.S)
+
+
+class Candidate(Struct, frozen=True):
+    """An edit of one file: lines `line` to `end_line` (1-based, inclusive) become `text`. `how` says where it comes
+    from, in words for people."""
+
+    path: str
+    line: int
+    end_line: int
+    text: str
+    how: str
+
+    def apply(self, source: str) -> str:
+        lines = source.split("\n")
+        lines[self.line - 1 : self.end_line] = self.text.split("\n") if self.text else []
+        return "\n".join(lines)
+
+
+def gaps(suspect: Suspect, source: str, limit: int) -> tuple[tuple[int, int], ...]:
+    """Statements of the suspect that may be asked for anew, as line ranges, most suspicious first. Compound statements
+    count by their head alone; what says nothing (`else:`, `try:`, docstrings) is left out."""
+    ranges = statement_ranges(source, suspect.unit)
+    order = list(suspect.lines) or [first for first, _ in ranges]
+    chosen: dict[tuple[int, int], None] = {}
+    for line in order:
+        inner = [found for found in ranges if found[0] <= line <= found[1]]
+        if inner:
+            chosen.setdefault(min(inner, key=lambda found: found[1] - found[0]))
+    return tuple(chosen)[:limit]
+
+
+def statement_ranges(source: str, unit: Unit) -> list[tuple[int, int]]:
+    """First and last line of each statement (of a compound one: of its head) in a unit."""
+    found: list[tuple[int, int]] = []
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt) or not unit.holds(node.lineno):
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno == unit.head:
+            found.append((node.lineno, max(node.lineno, node.body[0].lineno - 1)))
+        if node.lineno < unit.body:
+            continue
+        end = node.end_lineno or node.lineno
+        match node:
+            case ast.If() | ast.While() | ast.For() | ast.With() | ast.AsyncFor() | ast.AsyncWith():
+                found.append((node.lineno, max(node.lineno, node.body[0].lineno - 1)))
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Try() | ast.Pass():
+                continue
+            case ast.Expr(value=ast.Constant(value=str())):
+                continue
+            case _:
+                found.append((node.lineno, end))
+    return sorted(set(found))
+
+
+def fill_request(suspect: Suspect, source: str, gap: tuple[int, int], facts: str, neighbours: str) -> Fill:
+    """The suspect with a gap in the place of one statement. What is the same for all gaps stands first, so that a
+    prompt cache holds it; the failure stands in a comment above the code."""
+    lines = without_docstring(suspect.unit, source)
+    first, last = gap
+    before = [text for number, text in lines if number < first]
+    after = [text for number, text in lines if number > last]
+    before, after = before[-MAX_CONTEXT_LINES:], after[: MAX_CONTEXT_LINES // 2]
+    head = comment(facts)
+    owner = suspect.unit.name.rpartition(".")[0]
+    shown = [*([neighbours] if neighbours else []), head, *([f"class {owner}:"] if owner else []), *before]
+    return Fill("\n".join(shown) + "\n" + indent_of(source, first), "\n" + "\n".join(after) + "\n")
+
+
+def indent_of(source: str, line: int) -> str:
+    text = source.split("\n")[line - 1]
+    return text[: len(text) - len(text.lstrip())]
+
+
+def comment(text: str) -> str:
+    return "\n".join(f"# {line}".rstrip() for line in text.split("\n"))
+
+
+def from_fill(answer: str, suspect: Suspect, source: str, gap: tuple[int, int]) -> Candidate | None:
+    """The answer to a gap as a candidate; None when it says nothing."""
+    lines = answer.replace("\r\n", "\n").split("\n")
+    text = lines[0].strip()
+    if not text and len(lines) > 1:
+        text = lines[1].strip()
+    if not text or text.startswith("#"):
+        return None
+    first, last = gap
+    return Candidate(suspect.unit.path, first, last, indent_of(source, first) + text, "a line filled in by the model")
+
+
+REWRITE = """{facts}
+
+{neighbours}The function with the bug, in {path}:
+```python
+{code}
+```
+"""
+
+
+def rewrite_prompt(suspect: Suspect, source: str, facts: str, neighbours: str) -> str:
+    """What a chat model is shown: the failure, the suspect, its neighbours."""
+    code = "\n".join(text for _, text in dedented(without_docstring(suspect.unit, source)))
+    return REWRITE.format(
+        facts=facts,
+        neighbours=f"It uses:\n```python\n{neighbours}\n```\n" if neighbours else "",
+        path=suspect.unit.path,
+        code=code,
+    )
+
+
+def dedented(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    depth = min((len(text) - len(text.lstrip()) for _, text in lines if text.strip()), default=0)
+    return [(number, text[depth:]) for number, text in lines]
+
+
+def from_rewrite(answer: str, suspect: Suspect, source: str) -> Candidate | None:
+    """The function of that name in an answer, put back at its place with its indentation and its docstring; None when
+    the answer does not hold it or does not parse."""
+    unit = suspect.unit
+    blocks = FENCE.findall(answer) or [answer]
+    name = unit.name.rpartition(".")[2]
+    for block in blocks:
+        code = _definition(block, name) if unit.kind == "function" else block.strip("\n")
+        if code is None:
+            continue
+        first_line = source.split("\n")[unit.line - 1]
+        indent = first_line[: len(first_line) - len(first_line.lstrip())]
+        text = "\n".join(indent + line if line.strip() else line for line in code.split("\n"))
+        text = _with_docstring(text, unit, source)
+        return Candidate(unit.path, unit.line, unit.end_line, text, "a function rewritten by the model")
+    return None
+
+
+def _definition(block: str, name: str) -> str | None:
+    """The source of the function `name` in a block, its decorators included, dedented."""
+    lines = block.split("\n")
+    depth = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
+    block = "\n".join(text[depth:] for text in lines)
+    tree = _parse_beginning(block)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            found = block.split("\n")[first - 1 : node.end_lineno]
+            depth = len(found[0]) - len(found[0].lstrip())
+            return "\n".join(text[depth:] if text[:depth].isspace() or not depth else text for text in found)
+    return None
+
+
+def _parse_beginning(block: str) -> ast.Module | None:
+    """The tree of a block; of one that was cut off, of the part that still parses."""
+    lines = block.split("\n")
+    for end in range(len(lines), max(0, len(lines) - 12), -1):
+        try:
+            return ast.parse("\n".join(lines[:end]))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    return None
+
+
+def _with_docstring(text: str, unit: Unit, source: str) -> str:
+    """The model saw the docstring cut short and may have left it out: the file keeps the one that it has."""
+    original = source.split("\n")[unit.line - 1 : unit.end_line]
+    old, new = _docstring_lines("\n".join(original)), _docstring_lines(text)
+    if old is None:
+        return text
+    kept = original[old[0] : old[1]]
+    lines = text.split("\n")
+    if new is not None:
+        lines[new[0] : new[1]] = kept
+    else:
+        tree = _parse_beginning(_flush_left(text))
+        if tree is None or not tree.body or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+            return text
+        at = tree.body[0].body[0].lineno - 1
+        lines[at:at] = kept
+    return "\n".join(lines)
+
+
+def _docstring_lines(text: str) -> tuple[int, int] | None:
+    """Where a function's docstring is: 0-based first line and the one after its last."""
+    tree = _parse_beginning(_flush_left(text))
+    if tree is None or not tree.body or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    first = tree.body[0].body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return first.lineno - 1, first.end_lineno or first.lineno
+    return None
+
+
+def _flush_left(text: str) -> str:
+    lines = text.split("\n")
+    depth = len(lines[0]) - len(lines[0].lstrip())
+    return "\n".join(line[depth:] for line in lines)
+
+
+def neighbours_of(suspect: Suspect, units: Mapping[str, Sequence[Unit]], source: str) -> str:
+    """What the suspect uses of its own module: signatures of functions, whole statements of one to three lines."""
+    unit = suspect.unit
+    shown: list[str] = []
+    lines = source.split("\n")
+    for other in units.get(unit.path, ()):
+        names = set(other.name.rpartition(".")[2].split(", "))
+        if other == unit or not names & unit.uses or len(shown) >= MAX_NEIGHBOURS:
+            continue
+        if other.kind == "function":
+            shown.append(f"{other.signature.partition(': ')[0]}: ..."[:160])
+        elif other.length <= 3:
+            shown.append("\n".join(line.strip()[:120] for line in lines[other.line - 1 : other.end_line]))
+    return "\n".join(shown)
