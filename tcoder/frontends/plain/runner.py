@@ -174,7 +174,10 @@ class LineMode:
     async def close(self) -> None:
         if self.session is not None and not self._ended.is_set():
             await self.submit(Close("quit"))
-            await self._ended.wait()
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Wait until everything that the session had to say was printed."""
         if self._follower is not None:
             await self._follower
 

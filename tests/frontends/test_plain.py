@@ -1,0 +1,116 @@
+"""Line mode: what is printed for what is typed; questions that only a number answers; ends."""
+
+import os
+import signal
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from tcoder.frontends import plain
+from tcoder.frontends.plain.reading import SlashCompleter
+from tcoder.frontends.startup import Startup
+from tcoder.protocol.handles import Connect, SessionHandle
+from tcoder.protocol.ops import Close, Decide, RunShell, SetVariant, Submit
+from tcoder.protocol.queries import SessionChoice
+from tests.support.open_story import open_story
+from tests.support.scripted_session import ScriptedSession
+from tests.support.terminal import Terminal, show_story
+
+STARTUP = Startup("/src/app", "0.1.0", colour=False)
+
+
+class Lines:
+    """Gives prepared lines; `asked` are the prompts."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+        self.asked: list[str] = []
+
+    async def line(self, prompt: str, *, answer: bool = False) -> str | None:
+        self.asked.append(prompt)
+        return self._lines.pop(0) if self._lines else None
+
+
+async def run(story: str, *lines: str) -> tuple[int, list[object], Lines]:
+    sessions: list[SessionHandle] = []
+    open_: Connect = open_story(story)
+
+    async def connect(choice: SessionChoice = SessionChoice()) -> SessionHandle:  # noqa: B008  a frozen value
+        sessions.append(await open_(choice))
+        return sessions[-1]
+
+    reader = Lines(*lines)
+    code = await plain.run(connect, STARTUP, reader)
+    ops: list[object] = []
+    for session in sessions:
+        assert isinstance(session, ScriptedSession)
+        ops += session.ops
+    return code, ops, reader
+
+
+async def test_a_turn(capsys: pytest.CaptureFixture[str]) -> None:
+    code, ops, _ = await run("fixed", "make it pass")
+    out = capsys.readouterr().out
+    assert (code, ops) == (0, [Submit("make it pass"), Close("quit")])
+    for text in (
+        "[read] tests/test_login.py",
+        "[edit] src/retry.py  +2 −1",
+        "+        log.debug",
+        "- both tests pass",
+        "✓ done",
+    ):
+        assert text in out
+    assert out.count("Fixed: the delay") == 1 and "\x1b" not in out
+
+
+async def test_only_a_number_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    _, ops, reader = await run("ask", "go", "", "yes", "7", "1")
+    assert [op for op in ops if isinstance(op, Decide)] == [Decide("q1", "once")]
+    assert reader.asked.count("1-4> ") == 4
+    assert "rm -rf build && make" in capsys.readouterr().out
+
+
+async def test_a_refusal_has_a_reason_and_the_end_of_input_refuses() -> None:
+    _, ops, _ = await run("ask", "go", "4 no rm please")
+    assert Decide("q1", "deny", note="no rm please") in ops
+    _, ops, _ = await run("ask", "go")
+    assert Decide("q1", "deny", note="nobody can be asked") in ops
+
+
+async def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    _, ops, _ = await run("fixed", "!ls", "/fast", "/nonsense", "/dock", "/context", "/checkpoints", "/new", "/help")
+    out = capsys.readouterr().out
+    assert ops[:2] == [RunShell("ls"), SetVariant("fast")]
+    for text in (
+        "hello",
+        "no command /nonsense",
+        "needs a screen",
+        "cache breakpoint",
+        "before turn 1",
+        "/effort LEVEL",
+    ):
+        assert text in out
+    assert ops.count(Close("quit")) == 2  # the first session, and the new one
+
+
+async def test_foreign_text_is_only_text(capsys: pytest.CaptureFixture[str]) -> None:
+    await run("evil", "go", "1", "/diff", "/transcript", "/plan", "/attempts")
+    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(capsys.readouterr().out)
+
+
+def test_completion() -> None:
+    found = list(SlashCompleter().get_completions(Document("/effort hi"), CompleteEvent()))
+    assert [(of.text, of.start_position) for of in found] == [("high", -2), ("xhigh", -2)]
+
+
+def test_ctrl_c_stops_a_turn_and_sigterm_ends_with_its_code() -> None:
+    terminal = Terminal([*show_story("stream", "--plain", "--pause", "50")], environment={"TERM": "dumb"})
+    terminal.wait_for("line mode")
+    terminal.write(b"go\n")
+    terminal.wait_for("brown fox")
+    terminal.write(b"\x03")
+    terminal.wait_for("interrupted")
+    os.kill(terminal.pid, signal.SIGTERM)
+    terminal.read_for(3.0)
+    assert terminal.exit_code() == 143
