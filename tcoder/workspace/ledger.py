@@ -8,6 +8,7 @@ never touched. A log in the state folder says what happened, so a ledger can be 
 import asyncio
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,7 +62,7 @@ class Ledger:
         folder = ledger_folder(root, state_dir)
         log = Log(folder / f"{ref_folder(session_id)}.jsonl")
         try:
-            git, git_dir, own = await _find_store(root, folder)
+            git, git_dir, own = await find_store(root, folder)
             settings = await git.settings()
             algorithm = "sha256" if settings.get("extensions.objectformat") == "sha256" else "sha1"
             snapshots = Snapshots(git, git_dir, algorithm, limits or Limits())
@@ -144,7 +145,18 @@ class Ledger:
         """Say which files tcoder is about to change, relative to the root: they are covered from now on even if
         they are ignored. To be called before the change."""
         async with self._lock:
-            await self._snapshots.cover(self._files.resolve(path) for path in paths)
+            covered = await self._snapshots.cover([self._files.resolve(path) for path in paths])
+            if covered:
+                self._recorded = await self._with(self._recorded, covered)
+
+    async def _with(self, tree: str, entries: Mapping[str, Entry]) -> str:
+        """A tree with more files in it."""
+        with tempfile.TemporaryDirectory(prefix="tcoder-") as folder:
+            environment = {"GIT_INDEX_FILE": f"{folder}/index"}
+            await self._git.run("read-tree", check_ref(tree), environment=environment)
+            data = b"".join(os.fsencode(f"{one.mode} {one.oid}\t{path}") + b"\0" for path, one in entries.items())
+            await self._git.run("update-index", "-z", "--index-info", data=data, environment=environment)
+            return (await self._git.run("write-tree", environment=environment)).decode().strip()
 
     @property
     def uncovered(self) -> tuple[str, ...]:
@@ -345,18 +357,30 @@ class Ledger:
         if gone & folders_needed or folders_left & {change.path for change in coming}:
             self._files.commit(going)
             self._remove_empty(gone, made | folders_left)
+            self._make_room(coming, made)
             self._files.commit(coming)
             return
+        self._make_room(coming, made)
         self._files.commit(changes)
         self._remove_empty(gone, made)
+
+    def _make_room(self, coming: list[Change], made: set[str]) -> None:
+        """Remove empty folders that came with what is taken back and lie where a file is to be."""
+        places = {change.path for change in coming} & made
+        within = {folder for folder in made if folder in places or places & set(_above(folder))}
+        for folder in sorted(within, key=len, reverse=True):
+            self._remove_if_empty(folder)
 
     def _remove_empty(self, gone: set[str], made: set[str]) -> None:
         """Remove folders that came with what is gone, where nothing else is in them."""
         candidates = made & {above for path in gone for above in _above(path)}
         for folder in sorted(candidates, key=len, reverse=True):
-            place = self._git.root / folder
-            if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
-                place.rmdir()
+            self._remove_if_empty(folder)
+
+    def _remove_if_empty(self, folder: str) -> None:
+        place = self._git.root / folder
+        if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
+            place.rmdir()
 
     async def close(self) -> None:
         """Write the refs that are still missing and let the session go."""
@@ -380,7 +404,7 @@ def ledger_folder(root: Path, state_dir: Path) -> Path:
     return state_dir / "ledger" / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
 
 
-async def _find_store(root: Path, folder: Path) -> tuple[Git, Path, bool]:
+async def find_store(root: Path, folder: Path) -> tuple[Git, Path, bool]:
     """git for the trees, its directory, and whether it is a store of our own: outside git, and where the repository
     cannot be read or written."""
     git_dir = git_dir_of(root)

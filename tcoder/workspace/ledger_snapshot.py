@@ -73,14 +73,18 @@ class Snapshots:
             notices[MAX_NOTICES:] = [f"{len(notices) - MAX_NOTICES} more files or folders"]
         return tuple(notices)
 
-    async def cover(self, paths: Iterable[str]) -> None:
-        """Cover these files from now on even if they are ignored; they do not count as changed by that."""
+    async def cover(self, paths: Iterable[str]) -> dict[str, Entry]:
+        """Cover these files from now on even if they are ignored; gives those that were not covered before. They do not
+        count as changed by that."""
+        covered: dict[str, Entry] = {}
         for path in paths:
             if path in self.sweep.entries or path in self.sweep.forced:
                 continue
             self.sweep.forced.add(path)
             if await asyncio.to_thread(self.sweep.cover, path):
                 self.sweep.changed.pop(path, None)
+                covered[path] = self.sweep.entries[path]
+        return covered
 
     async def _look(self) -> None:
         rules = self._rule_stamps()

@@ -47,7 +47,9 @@ class Trees:
             if folder and not children:
                 self._children.pop(folder, None)
                 above, _, name = folder.rpartition("/")
-                self._children.get(above, {}).pop(name, None)
+                siblings = self._children.get(above, {})
+                if name in siblings and siblings[name].mode == TREE:  # else something else is in its place now
+                    del siblings[name]
                 continue
             oid = self._store.tree((name, entry.mode, entry.oid) for name, entry in children.items())
             if folder:

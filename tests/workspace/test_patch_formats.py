@@ -125,7 +125,8 @@ GOOD = {
     ),
     "search and replace, fenced, twice, then a new file": (
         "**b.txt**\n```text\n<<<<<<< SEARCH\none\n=======\n1\n>>>>>>> REPLACE\n```\n\n"
-        "```text\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n```\nAnd:\n### `src/n.py`:\n```python\n<<<<<<< SEARCH\n=======\nn\n>>>>>>> REPLACE\n```\n",
+        "```text\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n```\n"
+        "And:\n### `src/n.py`:\n```python\n<<<<<<< SEARCH\n=======\nn\n>>>>>>> REPLACE\n```\n",
         {"b.txt": "1\n2\nthree\n", "src/n.py": "n\n"},
     ),
 }  # fmt: skip
@@ -147,7 +148,7 @@ BAD = {
     "no end": "b.txt\n<<<<<<< SEARCH\ntwo\n=======\nb\n",
     "two dividers": "b.txt\n<<<<<<< SEARCH\ntwo\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n",
     "symlink": "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n",
-    "submodule": "diff --git a/s b/s\nnew file mode 160000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit\n",
+    "submodule": "diff --git a/s b/s\nnew file mode 160000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject\n",
     "binary": "diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n\n",
     "copy": "diff --git a/b.txt b/c\nsimilarity index 100%\ncopy from b.txt\ncopy to c\n",
     "deleted with other content": "--- a/b.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-other\n-content\n",
