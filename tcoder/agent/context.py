@@ -37,7 +37,7 @@ def build(state: SessionState, frame: Frame, variant: ModelVariant) -> ModelRequ
         variant=variant,
         system=frame.system,
         tools=frame.tools,
-        messages=state.messages,
+        messages=tuple(state.messages),
         max_output=variant.max_output,
         cache_key=frame.cache_key,
     )

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tcoder.agent.growing import Growing
+from tcoder.agent.measure import Measured, total
 from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.checks import CheckReport
@@ -23,6 +25,8 @@ from tcoder.protocol.events import (
     NoteAdded,
     PatchApplied,
     PlanChanged,
+    Rewound,
+    SessionNamed,
     SessionResumed,
     SessionStarted,
     ToolFinished,
@@ -42,6 +46,7 @@ from tcoder.protocol.messages import (
 from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.permissions import Approval
 from tcoder.protocol.plan import PlanStep
+from tcoder.protocol.request import CacheBreak
 from tcoder.protocol.variant import VariantName
 
 
@@ -55,10 +60,20 @@ class SessionState(Struct, frozen=True):
     """What a session has come to. `pending` are the calls of the last assistant message whose results are not all in;
     `gathered` the results so far, in the order in which they came; `held` are messages that wait for the last of them,
     since nothing may stand between calls and their results. `switched_at` is the number of the last call before the
-    slider moved; `after_turn` is the stop to go back to when it moved for one turn only."""
+    slider moved; `after_turn` is the stop to go back to when it moved for one turn only. `said` is what the person
+    wrote, and `tried` every attempt, of the whole session. `characters` is the length of `messages`, `measured` the
+    last length whose tokens were counted. `cache_break` is why the next request will not begin with the one before it,
+    and `last_break` what broke the prompt cache last, in words."""
 
     session_id: str = ""
-    messages: tuple[Message, ...] = ()
+    name: str = ""
+    messages: Growing[Message] = Growing()
+    said: Growing[UserMessage] = Growing()
+    characters: int = 0
+    measured: Measured | None = None
+    cache_break: CacheBreak = ""
+    last_break: str = ""
+    compactions: int = 0
     pending: tuple[ToolCall, ...] = ()
     gathered: tuple[ToolResult, ...] = ()
     held: tuple[UserMessage, ...] = ()
@@ -75,8 +90,9 @@ class SessionState(Struct, frozen=True):
     after_turn: VariantName | None = None
     plan: tuple[PlanStep, ...] = ()
     attempts: tuple[Attempt, ...] = ()
-    patches: tuple[Patch, ...] = ()
-    checkpoints: tuple[Checkpoint, ...] = ()
+    tried: Growing[Attempt] = Growing()
+    patches: Growing[Patch] = Growing()
+    checkpoints: Growing[Checkpoint] = Growing()
     baseline: CheckReport | None = None
     checks: CheckReport | None = None
     edited_since_checks: bool = False
@@ -102,10 +118,10 @@ def fold(state: SessionState, event: Event) -> SessionState:
             return replace(state, variant=event.variant.name, running=False)
         case TurnStarted():
             return replace(
-                state,
+                _add(state, event.message),
                 turn=event.turn,
                 running=True,
-                messages=(*state.messages, event.message),
+                said=state.said.plus(event.message),
                 turn_usage=Usage(),
                 attempts=(),
                 baseline=None,
@@ -118,22 +134,21 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case MessageUnqueued():
             return _unqueue(state, event)
         case ModelAsked():
-            return replace(state, calls=event.call)
+            return _asked(state, event)
         case ModelAnswered():
             return _answered(state, event)
         case ToolFinished():
             return _finished(state, event.result)
         case PatchApplied():
-            patches = (*(p for p in state.patches if p.id != event.patch.id), event.patch)
-            return replace(state, patches=patches, edited_since_checks=True)
+            return replace(state, patches=_with_patch(state.patches, event.patch), edited_since_checks=True)
         case CheckpointMade():
-            return replace(state, checkpoints=(*state.checkpoints, event.checkpoint))
+            return replace(state, checkpoints=state.checkpoints.plus(event.checkpoint))
         case ChecksRan(phase="baseline"):
             return replace(state, baseline=event.report, checks=event.report, edited_since_checks=False)
         case ChecksRan():
             return replace(state, checks=event.report, edited_since_checks=False)
         case AttemptRecorded():
-            return replace(state, attempts=(*state.attempts, event.attempt))
+            return replace(state, attempts=(*state.attempts, event.attempt), tried=state.tried.plus(event.attempt))
         case PlanChanged():
             return replace(state, plan=event.steps)
         case VariantChanged():
@@ -141,7 +156,11 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case ApprovalChanged():
             return replace(state, approval=event.approval)
         case Compacted():
-            return replace(state, messages=event.messages)
+            return _compacted(state, event)
+        case Rewound():
+            return _rewound(state, event)
+        case SessionNamed():
+            return replace(state, name=event.name)
         case TurnFinished():
             return _turn_over(state, event.outcome)
         case _:
@@ -171,7 +190,54 @@ def _switched(state: SessionState, event: VariantChanged) -> SessionState:
 def _tell(state: SessionState, message: UserMessage) -> SessionState:
     if state.pending:
         return replace(state, held=(*state.held, message))
-    return replace(state, messages=(*state.messages, message))
+    return _add(state, message)
+
+
+def _add(state: SessionState, *messages: Message) -> SessionState:
+    """The conversation grows."""
+    characters = state.characters + total(messages)
+    return replace(state, messages=state.messages.plus(*messages), characters=characters)
+
+
+def _asked(state: SessionState, event: ModelAsked) -> SessionState:
+    if event.aside:
+        return replace(state, calls=event.call)
+    last = f"{event.cache_break} before call {event.call}" if event.cache_break else state.last_break
+    return replace(state, calls=event.call, cache_break="", last_break=last)
+
+
+def _compacted(state: SessionState, event: Compacted) -> SessionState:
+    characters = total(event.messages)
+    return replace(
+        state,
+        messages=Growing(event.messages),
+        characters=characters,
+        measured=Measured(characters, event.tokens_after),
+        cache_break="compaction",
+        compactions=state.compactions + 1,
+    )
+
+
+def _rewound(state: SessionState, event: Rewound) -> SessionState:
+    messages = Growing[Message]((*state.messages[: event.kept], *event.messages))
+    return replace(
+        state,
+        messages=messages,
+        said=Growing(state.said[: event.said]),
+        characters=total(messages),
+        measured=None,
+        pending=(),
+        gathered=(),
+        held=(),
+        cache_break="rewind",
+    )
+
+
+def _with_patch(patches: Growing[Patch], patch: Patch) -> Growing[Patch]:
+    """A patch that was undone or redone is told again, under the same id."""
+    if any(known.id == patch.id for known in patches):
+        return Growing((*(known for known in patches if known.id != patch.id), patch))
+    return patches.plus(patch)
 
 
 def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
@@ -180,7 +246,8 @@ def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
         return state
     queue = tuple(queued for queued in state.queue if queued.id != event.id)
     if event.delivered and taken.steer and state.running:
-        return _tell(replace(state, queue=queue), say(taken.text))
+        message = say(taken.text)
+        return _tell(replace(state, queue=queue, said=state.said.plus(message)), message)
     return replace(state, queue=queue)
 
 
@@ -189,7 +256,10 @@ def _answered(state: SessionState, event: ModelAnswered) -> SessionState:
     state = replace(state, usage=state.usage + usage, turn_usage=state.turn_usage + usage)
     if event.aside or not event.message.parts:
         return state
-    return replace(state, messages=(*state.messages, event.message), pending=event.message.calls, gathered=())
+    state = _add(state, event.message)
+    if event.message.usage is not None and usage.prompt:
+        state = replace(state, measured=Measured(state.characters, usage.total))
+    return replace(state, pending=event.message.calls, gathered=())
 
 
 def _finished(state: SessionState, result: ToolResult) -> SessionState:
@@ -200,15 +270,13 @@ def _finished(state: SessionState, result: ToolResult) -> SessionState:
         return replace(state, gathered=gathered)
     by_call = {gathered_result.call_id: gathered_result for gathered_result in gathered}
     ordered = ToolResults(tuple(by_call[call.id] for call in state.pending))
-    messages = (*state.messages, ordered, *state.held)
-    return replace(state, messages=messages, pending=(), gathered=(), held=())
+    return replace(_add(state, ordered, *state.held), pending=(), gathered=(), held=())
 
 
 def _turn_over(state: SessionState, outcome: Outcome) -> SessionState:
     """The conversation must end with an answer, so that the next message finds it valid for every vendor."""
-    messages = state.messages
-    if messages and not isinstance(messages[-1], AssistantMessage):
+    if state.messages and not isinstance(state.messages[-1], AssistantMessage):
         text = outcome.answer or f"[{outcome.reason or outcome.status}]"
-        messages = (*messages, AssistantMessage(parts=(TextPart(text),)))
+        state = _add(state, AssistantMessage(parts=(TextPart(text),)))
     variant = state.after_turn or state.variant
-    return replace(state, messages=messages, running=False, outcome=outcome, variant=variant, after_turn=None)
+    return replace(state, running=False, outcome=outcome, variant=variant, after_turn=None)

@@ -180,6 +180,22 @@ class Compacted(Struct, frozen=True, tag="compacted"):
     how: Literal["results_dropped", "summary"]
 
 
+class Rewound(Struct, frozen=True, tag="rewound"):
+    """The conversation goes back to a checkpoint: it is its own first `kept` messages, then `messages` (which holds
+    the old ones when it has been compacted since). The person's first `said` messages stay said."""
+
+    checkpoint_id: str
+    kept: int
+    said: int
+    messages: tuple[Message, ...] = ()
+
+
+class SessionNamed(Struct, frozen=True, tag="session_named"):
+    """A person, or a title that was written for them, names the session."""
+
+    name: str
+
+
 class Notice(Struct, frozen=True, tag="notice"):
     """Something a person should know. `topic` groups notices of one kind (`budget`, `sandbox`, `index`, `tests`, …)."""
 
@@ -220,6 +236,8 @@ Event = (
     | VariantChanged
     | ApprovalChanged
     | Compacted
+    | Rewound
+    | SessionNamed
     | Notice
     | TurnFinished
     | SessionEnded

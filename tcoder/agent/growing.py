@@ -1,0 +1,61 @@
+"""An immutable sequence that is cheap to append to: what a state that is folded event by event is made of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Growing(Sequence[T], Generic[T]):
+    """Never changes: `plus` gives a longer one. All lengths of one history share a list, so appending to the newest
+    costs what is appended, not what was there; appending to an older one copies it. Equal to a `Growing` or a tuple of
+    equal items."""
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items = list(items)
+        self._length = len(self._items)
+
+    def plus(self, *new: T) -> "Growing[T]":
+        """This sequence, then `new`."""
+        if not new:
+            return self
+        if len(self._items) != self._length:
+            return Growing((*self, *new))
+        self._items.extend(new)
+        longer = Growing[T]()
+        longer._items, longer._length = self._items, self._length + len(new)
+        return longer
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            return tuple(self._items[at] for at in range(*index.indices(self._length)))
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._items[index % self._length]
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._items, self._length)
+
+    def __reversed__(self) -> Iterator[T]:
+        return (self._items[at] for at in range(self._length - 1, -1, -1))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Growing | tuple):
+            return tuple(self) == tuple(other)  # pyright: ignore[reportUnknownArgumentType] - whatever is in it compares
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Growing({list(self)!r})"
