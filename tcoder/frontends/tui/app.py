@@ -76,13 +76,15 @@ class TcoderApp(App[int]):
         session = self.desk.session
         reply = await session.query(ListModels()) if session is not None else None
         models = reply if isinstance(reply, ModelList) else None
-        self.desk.note(firstrun.card(self.desk.startup.no_model, models), "warning", "no model")
+        text = firstrun.card(self.desk.startup.no_model, models, session=session is not None)
+        self.desk.note(text, "warning", "no model")
 
     async def _connect(self, choice: SessionChoice) -> None:
         try:
             self.desk.session = await self.desk.connect(choice)
         except TcoderError as error:
-            self.desk.note(str(error), "error")
+            if not self.desk.startup.no_model:
+                self.desk.note(str(error), "error")
             return
         finally:
             self.desk.ready.set()

@@ -66,7 +66,7 @@ class Desk:
         """Hand an op to the session, once there is one. What it refuses is said; returns whether it was accepted."""
         await self.ready.wait()
         if self.session is None:
-            self.note("there is no session", "warning")
+            self.note(self.startup.no_model or "there is no session", "warning")
             return False
         try:
             await self.session.submit(op)
@@ -79,7 +79,7 @@ class Desk:
         """The answer to a query; None when there is none, which has been said then."""
         await self.ready.wait()
         if self.session is None:
-            self.note("there is no session", "warning")
+            self.note(self.startup.no_model or "there is no session", "warning")
             return None
         try:
             reply = await self.session.query(query)
