@@ -17,6 +17,7 @@ from tcoder.workspace.shell_process import ShellProcess
 _READ = 65536
 _KEPT_CHARACTERS = 16_000
 _POLL_S = 0.1
+_STARTED_S = 10.0
 
 
 class _Job:
@@ -92,6 +93,10 @@ class Jobs:
         asyncio.get_running_loop().add_reader(descriptor, self._read, job)
         self._jobs[job.number] = job
         await process.send("job", str(job.number), str(fifo), command)
+        async with asyncio.timeout(_STARTED_S):
+            while not job.inner_pid and job.running:
+                job.changed.clear()
+                await job.changed.wait()
         return self._view(job)
 
     def list(self) -> tuple[JobView, ...]:
@@ -148,6 +153,7 @@ class Jobs:
             return
         if words[0] == "job":
             job.inner_pid = int(words[2])
+            job.changed.set()
             return
         self._read(job)
         job.exit_code = int(words[2])

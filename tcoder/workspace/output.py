@@ -1,6 +1,7 @@
 """What a command prints, made fit to show: bounded in memory and on disk, and without bytes that drive a terminal."""
 
 import codecs
+import contextlib
 import os
 import re
 import tempfile
@@ -19,7 +20,9 @@ _ESCAPES = re.compile(
     r"|[\x80-\x9f]"  # C1
 )
 _CONTROLS = re.compile(r"[\x00-\x07\x0b\x0e-\x1f\x7f]")
-_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,8192}\x1b?|[ -/]*)?$")
+_UNFINISHED = re.compile(
+    r"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]{0,8192}\x1b?|\x1b[ -/]*)$"
+)
 
 
 def clean(text: str) -> str:
@@ -96,6 +99,7 @@ class Output:
         self._spilled = 0
         self._spill: int | None = None
         self._spill_path = ""
+        self._dropped = False
         self._spill_stream = Stream()
 
     @property
@@ -114,7 +118,8 @@ class Output:
             return
         self._tail += data
         if len(self._tail) > 2 * self._window:
-            if self._spill is None:
+            if not self._dropped:
+                self._dropped = True
                 self._open_spill()
                 self._write(bytes(self._head))
             self._write(bytes(self._tail[: -self._window]))
@@ -122,7 +127,7 @@ class Output:
 
     def finish(self) -> Excerpt:
         """The excerpt so far; may be asked for again later while the command goes on."""
-        everything = self._spill is None
+        everything = not self._dropped
         head = _decode(bytes(self._head + self._tail if everything else self._head))
         if everything and len(head) <= self._budget:
             return Excerpt(head, 0, "")
@@ -142,21 +147,22 @@ class Output:
         if self._spill is not None:
             self._write(bytes(self._tail))
             self._tail.clear()
-            os.close(self._spill)
-            self._spill = None
+        self._close_spill()
 
     def _spill_now(self, whole: str) -> str:
-        if self._spill is None:
+        if whole and not self._spill_path:
             self._open_spill()
-            data = whole.encode("utf-8", "replace")[: self._spill_limit]
-            os.write(self._spill or 0, data)
-            path = self._spill_path
-            os.close(self._spill or 0)
-            self._spill = None
-            return path
+            self._write_text(whole)
+            self._close_spill()
         return self._spill_path
 
     def _open_spill(self) -> None:
+        """Without room or right to make a file, output is cut all the same and the file's name stays empty: a full disk
+        must not end the command."""
+        with contextlib.suppress(OSError):
+            self._make_spill()
+
+    def _make_spill(self) -> None:
         self._spill_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         old = sorted(self._spill_dir.glob("output-*.txt"), key=lambda path: path.stat().st_mtime)
         for path in old[: max(len(old) - SPILL_FILES + 1, 0)]:
@@ -164,11 +170,20 @@ class Output:
         self._spill, self._spill_path = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._spill_dir)
 
     def _write(self, data: bytes) -> None:
-        room = self._spill_limit - self._spilled
-        if self._spill is None or room <= 0:
+        if self._spill is not None and self._spilled < self._spill_limit:
+            self._write_text(self._spill_stream.feed(data))
+
+    def _write_text(self, text: str) -> None:
+        if self._spill is None:
             return
-        text = self._spill_stream.feed(data).encode("utf-8", "replace")[:room]
-        self._spilled += os.write(self._spill, text)
+        data = text.encode("utf-8", "replace")[: self._spill_limit - self._spilled]
+        with contextlib.suppress(OSError):  # the disk is full: what is there stays readable
+            self._spilled += os.write(self._spill, data)
+
+    def _close_spill(self) -> None:
+        if self._spill is not None:
+            os.close(self._spill)
+            self._spill = None
 
 
 def _decode(data: bytes) -> str:

@@ -21,7 +21,7 @@ while IFS= builtin read -r -d '' -u @C __v; do case $__v in
 (cd) IFS= builtin read -r -d '' -u @C __v; builtin cd -- "$__v" || builtin cd -- @R;;
 (run) IFS= builtin read -r -d '' -u @C __v;
 ( exec @C>&- 2>&1; builtin set -- "$__v"; builtin unset -v __v __n __f;
-builtin trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; builtin printf "\0"; } >@S' EXIT;
+builtin trap 'builtin exec 2>&-; { builtin printf "%s\0" "$PWD"; builtin declare -px; builtin printf "\0"; } >@S' EXIT;
 builtin eval 'builtin shift;' "$1" ); builtin printf 'end %s\0' "$?" >&@C;;
 (job) IFS= builtin read -r -d '' -u @C __n; IFS= builtin read -r -d '' -u @C __f; IFS= builtin read -r -d '' -u @C __v;
 ( ( exec @C>&- </dev/null >"$__f" 2>&1; builtin set -- "$__v"; builtin unset -v __v __n __f;
