@@ -58,7 +58,15 @@ def destroys_anywhere(parsed: ParsedCommand, text: str) -> str:
     for command in parsed.commands:
         if found := destroys(command):
             return found
-    return destroys_in_text(text) if parsed.problem else ""
+    hidden = parsed.opaque or any(_reads_programs(command) for command in parsed.commands)
+    return destroys_in_text(text) if hidden else ""
+
+
+def _reads_programs(command: SimpleCommand) -> bool:
+    """Whether a command may take a program's text from its input, such as a here-document."""
+    return any(
+        plays(one.program, role) for one in started_by(command) for role in ("shells", "interpreters", "evaluators")
+    )
 
 
 def destroys_in_text(text: str) -> str:

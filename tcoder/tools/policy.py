@@ -168,7 +168,7 @@ def _judge_command(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts
     parsed = commands.parse(call.command)
     about = rules.for_tool(held, call.tool)
     denies = [rule for rule in held if rule.decision == "deny"]
-    if denied := _denied(parsed, held, about, facts):
+    if denied := _denied(parsed, held, about, facts) or _writes_protected(parsed, facts):
         return Verdict("deny", denied.reason, denied.rule, _parts(parsed, mode, about, facts))
     if parsed.over_budget and denies:
         return Verdict("deny", f"{parsed.problem}, so rules that deny cannot be held against all of it")
@@ -220,6 +220,34 @@ def _denied(
                 if rules.matches_path(rule, *_spellings(word, facts)):
                     return CommandPart(word, "deny", f"a rule of {rule.source}", rules.describe(rule))
     return None
+
+
+def _writes_protected(parsed: ParsedCommand, facts: PolicyFacts) -> CommandPart | None:
+    """A command that plainly changes what only a person may change. git is not meant: it keeps its own folder."""
+    written: list[tuple[str, str]] = [(target, target) for target in parsed.redirects]
+    for command in parsed.commands:
+        for one in commands.started_by(command):
+            written += [(word, command.text) for word in _written(one)]
+    for word, text in written:
+        for placed in _places(word, facts, facts.cwd):
+            seen = relative(placed, facts.root)
+            if is_protected(seen) or rules_fit(facts.protected, seen, placed):
+                return CommandPart(text, "deny", f"{seen} decides what runs and what may: a person changes it")
+    return None
+
+
+def _written(command: SimpleCommand) -> Iterable[str]:
+    """The words of a command that name what it changes."""
+    program, arguments = command.program, command.words[1:]
+    if not plays(program, "writers") or program == "git":
+        return
+    if program in ("sed", "perl") and not any(one.startswith(("-i", "--in", "-pi", "-ni")) for one in arguments):
+        return
+    values = [one.partition("=")[2] for one in arguments if one.startswith(("of=", "--target"))]
+    yield from values
+    if program == "dd":
+        return
+    yield from arguments[-1:] if plays(program, "copiers") else arguments
 
 
 def _words_about_paths(rule: Rule, parsed: ParsedCommand) -> Iterable[str]:
