@@ -10,7 +10,7 @@ from tcoder.agent.suspects import Suspect
 from tcoder.agent.units import Unit, without_docstring
 from tcoder.protocol.request import Fill
 
-MAX_CONTEXT_LINES = 70
+LINES_BEFORE, LINES_AFTER = 36, 14
 MAX_NEIGHBOURS = 6
 FENCE = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:\n```|\Z)", re.S)
 
@@ -78,7 +78,9 @@ def fill_request(suspect: Suspect, source: str, gap: tuple[int, int], facts: str
     first, last = gap
     before = [text for number, text in lines if number < first]
     after = [text for number, text in lines if number > last]
-    before, after = before[-MAX_CONTEXT_LINES:], after[: MAX_CONTEXT_LINES // 2]
+    if len(before) > LINES_BEFORE:  # the head says what the arguments are
+        before = [*before[:2], *before[2 - LINES_BEFORE :]]
+    after = after[:LINES_AFTER]
     head = comment(facts)
     owner = suspect.unit.name.rpartition(".")[0]
     shown = [*([neighbours] if neighbours else []), head, *([f"class {owner}:"] if owner else []), *before]

@@ -157,6 +157,11 @@ _NO_ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
+def missing_names(failing: Iterable[TestResult]) -> tuple[str, ...]:
+    """Names that the failures say are not defined."""
+    return tuple(dict.fromkeys(found[1] for test in failing if (found := _UNDEFINED.search(test.message))))
+
+
 def named_errors(
     failing: Iterable[TestResult], sources: dict[str, str], known: dict[str, str]
 ) -> tuple[Candidate, ...]:

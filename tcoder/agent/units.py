@@ -91,6 +91,17 @@ def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
     return found
 
 
+def parses(path: str, source: str) -> bool:
+    """Whether a text is a file that can be run at all; only of Python can that be said here."""
+    if not path.endswith(".py"):
+        return True
+    try:
+        compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
+
+
 def text_of(unit: Unit, source: str) -> str:
     """The unit's own lines."""
     return "\n".join(source.split("\n")[unit.line - 1 : unit.end_line])

@@ -1,0 +1,84 @@
+"""What was tried: nothing equivalent twice, the best is known, and a model can be told in a few words."""
+
+import ast
+import difflib
+import re
+from collections.abc import Sequence
+
+from tcoder.protocol.attempt import Attempt, AttemptVerdict
+from tcoder.protocol.checks import TestResult
+
+TOLD = 6
+
+
+def normal_form(source: str, path: str = "x.py") -> str:
+    """What stays the same when only layout and comments differ: of Python the syntax tree, of anything else the text
+    without white space. Empty for Python that does not parse."""
+    if path.endswith((".py", ".pyi")):
+        try:
+            return ast.dump(ast.parse(source))
+        except (SyntaxError, ValueError, RecursionError):
+            return ""
+    return re.sub(r"\s+", " ", source).strip()
+
+
+class Tried:
+    """The states of files that were tried in one turn, the ones they began with included."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, int]] = set()
+
+    def is_new(self, path: str, source: str) -> bool:
+        """Whether no equivalent of this text was there before; from now on one was."""
+        key = (path, hash(normal_form(source, path)))
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+
+def unified(path: str, old: str, new: str) -> str:
+    """A unified diff of one file, with git's prefixes."""
+    lines = difflib.unified_diff(
+        old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{path}", f"b/{path}", n=3
+    )
+    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+
+
+_VALUES = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"")
+
+
+def signature(failing: Sequence[TestResult]) -> str:
+    """Names an error so that the same one is known again: where it was raised and what it says, without values."""
+    if not failing:
+        return ""
+    test = failing[0]
+    where = f"{test.frames[-1].path}:{test.frames[-1].function}" if test.frames else test.id
+    said = _VALUES.sub("…", test.message.strip().split("\n")[0])
+    return f"{where}: {said}"[:200]
+
+
+def verdict(before: int, after: int) -> AttemptVerdict:
+    """How a count of failing tests changed; `after` below zero means that the tests could not run."""
+    if after < 0:
+        return "invalid"
+    if after == 0:
+        return "solved"
+    if after == before:
+        return "same"
+    return "better" if after < before else "worse"
+
+
+def best(attempts: Sequence[Attempt]) -> Attempt | None:
+    """The attempt to keep: fewest failing tests, then the smallest diff, then the first."""
+    ran = [attempt for attempt in attempts if attempt.failing_after >= 0]
+    return min(ran, key=lambda one: (one.failing_after, len(one.diff), one.number), default=None)
+
+
+def tell(attempts: Sequence[Attempt]) -> str:
+    """The last failed attempts for a model: what was changed and what came of it."""
+    lines: list[str] = []
+    for attempt in attempts[-TOLD:]:
+        changed = [line for line in attempt.diff.split("\n") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+        lines.append(f"{attempt.hypothesis} ({attempt.verdict}): {' '.join(changed)[:200]}")
+    return "\n".join(lines)

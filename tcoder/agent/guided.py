@@ -1,0 +1,421 @@
+"""The `guided` strategy: tcoder drives, a small model answers one small question at a time, the tests decide.
+
+Run the tests, find where failing ones differ from passing ones, try edits of the most suspicious statements one by one
+against the failing tests, keep what makes a full run better, stop with an honest verdict.
+"""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+
+from tcoder.agent import candidates, failures, guided_moves, repairs, units
+from tcoder.agent.attempts import Tried, signature, unified, verdict
+from tcoder.agent.candidates import Candidate
+from tcoder.agent.guided_moves import Move
+from tcoder.agent.halt import Halt
+from tcoder.agent.proof import judge, needs_change
+from tcoder.agent.state import say
+from tcoder.agent.suspects import Suspect, rank
+from tcoder.agent.trial import Trial
+from tcoder.agent.turn import Turn
+from tcoder.agent.verdict import Ending, done
+from tcoder.protocol.attempt import Attempt
+from tcoder.protocol.checks import CheckReport, TestResult, TestTrace
+from tcoder.protocol.edits import Cause, WriteFile
+from tcoder.protocol.errors import ModelError, TcoderError
+from tcoder.protocol.events import AttemptRecorded, Located, Notice, PlanChanged, Progress
+from tcoder.protocol.location import FileHit, Location, SymbolHit
+from tcoder.protocol.outcome import ExitCode
+from tcoder.protocol.plan import PlanStep, StepState
+from tcoder.protocol.request import Fill, ModelRequest
+from tcoder.resources import prompt
+from tcoder.workspace import checks
+
+STEPS = ("run the tests", "find the suspects", "try edits of the suspects", "prove it with all tests")
+TRACE_BUDGET_S, TRACE_SLOWDOWN, MAX_TRACED = 8.0, 12.0, 150
+MAX_SELECTED = 10
+MAX_SOURCE = 400_000
+MAX_ATTEMPTS = 250
+FILL_TOKENS = 64
+FILL_TEMPERATURES = (0.0, 0.7, 1.0)
+
+
+async def run(turn: Turn) -> Ending:
+    """Answer a question, or make failing tests pass. Raises `Halt`, `ModelError`."""
+    if not needs_change(turn.task):
+        message = await turn.ask(turn.build())
+        return done(message.text, None, wanted_change=False)
+    return await _Repair(turn).run()
+
+
+def _nothing(answer: str, reason: str) -> Ending:
+    return Ending("no_progress", ExitCode.NO_PROGRESS, answer, None, reason)
+
+
+class _Repair:
+    """One turn of repairing. `failing` are the tests that are still to be fixed."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.failing: tuple[TestResult, ...] = ()
+        self.flaky: tuple[str, ...] = ()
+        self.report: CheckReport | None = None
+        self.tried = Tried()
+        self.number = 0
+        self.kept = 0
+        self.partial: tuple[int, Candidate, str] | None = None
+
+    async def run(self) -> Ending:
+        turn = self.turn
+        if turn.env.checks is None:
+            return _nothing("", "it is not known how this project is tested; set it with --test-cmd")
+        self._plan(0)
+        await turn.checkpoint()
+        baseline = self.report = await turn.run_checks("baseline")
+        if baseline.problem and not baseline.failing:
+            return _nothing("", f"the tests could not be run: {baseline.problem}")
+        self.failing = await self._without_flaky(baseline.failing)
+        if not self.failing:
+            return _nothing("No test fails.", "no test fails, so nothing shows a small model what is to be changed")
+        try:
+            solved = await self._search()
+        except Halt as stop:
+            return Ending(stop.status, stop.code, self._summary(), False, str(stop))
+        if not solved:
+            reason = f"{len(self.failing)} tests still fail after {self.number} attempts"
+            return Ending("checks_fail", ExitCode.CHECKS_FAIL, self._summary(), False, reason)
+        self._plan(len(STEPS))
+        proof = judge(turn.task, baseline, self.report)
+        return done(self._summary(), proof, wanted_change=False)
+
+    def _plan(self, at: int) -> None:
+        def state(number: int) -> StepState:
+            return "done" if number < at else "active" if number == at else "open"
+
+        steps = tuple(PlanStep(text, state(number)) for number, text in enumerate(STEPS))
+        self.turn.record(PlanChanged(steps, "tcoder"))
+
+    def _summary(self) -> str:
+        patches = [patch for patch in self.turn.state.patches if patch.cause.kind == "edit" and not patch.undone]
+        changed = (
+            sorted({change.path for patch in patches[-self.kept :] for change in patch.files}) if self.kept else []
+        )
+        if not self.failing:
+            return f"All tests pass after a change in {', '.join(changed)} ({self.number} attempts)."
+        left = ", ".join(test.id for test in self.failing[:5])
+        kept = (
+            f"A change in {', '.join(changed)} that fixes some of them is kept. "
+            if changed
+            else "Nothing was changed. "
+        )
+        return f"{kept}{len(self.failing)} tests still fail: {left}"
+
+    async def _without_flaky(self, failing: tuple[TestResult, ...]) -> tuple[TestResult, ...]:
+        """The tests that fail twice: one that passes unchanged is flaky, and is named instead of repaired."""
+        ids = tuple(test.id for test in failing[:MAX_SELECTED])
+        if not ids or self.report is None:
+            return failing
+        again = await Trial(self.turn, ids, self.report).run()
+        passed = {test.id for test in again.tests if test.outcome == "passed"}
+        self.flaky = tuple(test_id for test_id in ids if test_id in passed)
+        if self.flaky:
+            self.turn.warn("tests", f"flaky, failed and then passed unchanged: {', '.join(self.flaky)}")
+        return tuple(test for test in failing if test.id not in passed)
+
+    # -- the search
+
+    async def _search(self) -> bool:
+        """Try edits until no test fails. Each edit that makes a full run better is kept, and the search begins anew
+        from there."""
+        while self.failing:
+            self.partial = None
+            if not (await self._try_names() or await self._try_suspects() or await self._try_partial()):
+                return False
+        return True
+
+    async def _try_names(self) -> bool:
+        """What needs no model: names that are not defined."""
+        paths = {frame.path for test in self.failing for frame in test.frames[-1:]}
+        sources = {path: text for path in paths if (text := self._read(path)) is not None}
+        missing = repairs.named_errors(self.failing, sources, await self._defined())
+        return await self._try_all(missing, "an undefined name")
+
+    async def _defined(self) -> dict[str, str]:
+        """Which module of the project defines the names that the failures miss."""
+        known: dict[str, str] = {}
+        for name in repairs.missing_names(self.failing):
+            for hit in await self.turn.env.index.find_symbol(name):
+                if hit.path.endswith(".py") and "." not in hit.name:
+                    parts = hit.path.removesuffix(".py").removeprefix("src/").split("/")
+                    known.setdefault(name, ".".join(parts).removesuffix(".__init__"))
+        return known
+
+    async def _try_suspects(self) -> bool:
+        suspects, sources, pieces = await self._locate()
+        can_fill = any(quirk.startswith("fill_") for quirk in self.turn.variant.quirks)
+        for suspect in suspects:
+            self.tried.is_new(suspect.unit.path, sources[suspect.unit.path])
+        for move in guided_moves.schedule(suspects, can_fill=can_fill):
+            if self.number >= MAX_ATTEMPTS:
+                return False
+            self.turn.check_budget(tell_model=False)
+            self.turn.deliver_steering()
+            asked = _Asked(self.turn, self.failing, sources, pieces, move)
+            async for candidate in asked.candidates():
+                if await self._try(candidate, f"{move.suspect.unit.name}: {candidate.how}"):
+                    return True
+        return False
+
+    async def _try_all(self, wanted: Sequence[Candidate], hypothesis: str) -> bool:
+        for candidate in wanted:
+            if await self._try(candidate, hypothesis):
+                return True
+        return False
+
+    async def _try_partial(self) -> bool:
+        """Nothing makes all the selected tests pass: keep what makes the most of them pass, if a full run agrees."""
+        if self.partial is None:
+            return False
+        _, candidate, hypothesis = self.partial
+        self.partial = None
+        return await self._keep_if_better(candidate, hypothesis)
+
+    async def _try(self, candidate: Candidate, hypothesis: str) -> bool:
+        """Try one candidate against the failing tests, and if it helps, in a full run; True when it was kept."""
+        old = self._read(candidate.path)
+        if old is None:
+            return False
+        new = candidate.apply(old)
+        if not self.tried.is_new(candidate.path, new) or not units.parses(candidate.path, new):
+            return False
+        ids = tuple(test.id for test in failures.representative(self.failing, MAX_SELECTED))
+        assert self.report is not None
+        began = time.monotonic()
+        where = f"{candidate.path}:{candidate.line}"
+        self.turn.emit(
+            Progress(f"trying {where} {candidate.text.strip().splitlines()[0][:80] if candidate.text else ''}")
+        )
+        report = await Trial(self.turn, ids, self.report).run_with(candidate.path, old, new)
+        after = len(report.failing) if not report.problem and report.tests else -1
+        if after == 0:
+            return await self._keep_if_better(candidate, hypothesis)
+        self._record(candidate, hypothesis, unified(candidate.path, old, new), (len(ids), after), report, began)
+        if 0 < after < len(ids) and (self.partial is None or after < self.partial[0]):
+            self.partial = (after, candidate, hypothesis)
+        return False
+
+    def _record(
+        self,
+        candidate: Candidate,
+        hypothesis: str,
+        diff: str,
+        counts: tuple[int, int],
+        report: CheckReport,
+        began: float,
+        kept: str = "",
+    ) -> None:
+        self.number += 1
+        attempt = Attempt(
+            number=self.number,
+            hypothesis=f"{hypothesis} at line {candidate.line}",
+            diff=diff,
+            failing_before=counts[0],
+            failing_after=counts[1],
+            verdict=verdict(*counts),
+            signature=signature(report.failing) or report.problem[:200],
+            patch_id=kept,
+            duration_s=round(time.monotonic() - began, 3),
+            variant="" if candidate.how.endswith("no model asked") else self.turn.variant.id,
+            kept=bool(kept),
+        )
+        self.turn.record(AttemptRecorded(attempt))
+
+    async def _keep_if_better(self, candidate: Candidate, hypothesis: str) -> bool:
+        """Apply for good and run everything: kept when fewer tests fail and none that passed before."""
+        old = self._read(candidate.path)
+        assert old is not None
+        assert self.report is not None
+        new = candidate.apply(old)
+        began = time.monotonic()
+        self._plan(3)
+        cause = Cause("edit", f"{hypothesis}: {candidate.path}:{candidate.line}"[:200], attempt=self.number + 1)
+        _, patch = await self.turn.apply((WriteFile(candidate.path, new),), cause)
+        try:
+            report = await self.turn.run_checks("final")
+        except BaseException:
+            await self._put_back(candidate.path, old)
+            raise
+        before = {test.id for test in self.report.failing}
+        left = tuple(test for test in report.failing if test.id not in self.flaky)
+        fresh = [test for test in left if test.id not in before]
+        vanished = {test.id for test in self.report.tests} - {test.id for test in report.tests}
+        better = not report.problem and not fresh and not vanished and len(left) < len(before)
+        counts = (len(before), len(left) if not report.problem else -1)
+        diff = unified(candidate.path, old, new)
+        self._record(candidate, hypothesis, diff, counts, report, began, patch.id if better and patch else "")
+        if not better:
+            await self._put_back(candidate.path, old)
+            self._plan(2)
+            return False
+        self.kept += 1
+        self.report = report
+        self.failing = left
+        return True
+
+    async def _put_back(self, path: str, old: str) -> None:
+        await self.turn.apply((WriteFile(path, old),), Cause("rollback", f"{path} as it was", attempt=self.number))
+
+    def _read(self, path: str) -> str | None:
+        try:
+            file = self.turn.env.files.read_if_there(path)
+        except TcoderError:
+            return None
+        return file.text if file is not None and len(file.text) <= MAX_SOURCE else None
+
+    # -- locating
+
+    async def _locate(self) -> tuple[tuple[Suspect, ...], dict[str, str], dict[str, tuple[units.Unit, ...]]]:
+        """The suspects with the sources they are in and the units of each source, recorded for everybody to see."""
+        turn = self.turn
+        self._plan(1)
+        began = time.monotonic()
+        traces = await self._trace()
+        said = "\n".join(f"{test.id}\n{test.message[:400]}" for test in self.failing[:3])
+        located = await turn.env.index.locate(f"{turn.task}\n{said}", limit=10)
+        paths = {path for trace in traces for path in trace.lines}
+        paths |= {frame.path for test in self.failing for frame in test.frames}
+        if not any(trace.lines for trace in traces):
+            paths |= {hit.path for hit in located.files}
+        assert self.report is not None
+        tests = {test.path for test in self.report.tests}
+        sources = {path: text for path in sorted(paths - tests) if (text := self._read(path)) is not None}
+        pieces = {path: units.cut(path, text) for path, text in sources.items()}
+        suspects = rank(self.failing, traces, pieces, located.symbols)
+        files = dict.fromkeys(suspect.unit.path for suspect in suspects)
+        turn.record(
+            Located(
+                Location(
+                    tuple(FileHit(path, 1.0) for path in files),
+                    tuple(_as_hit(suspect) for suspect in suspects),
+                    located.index,
+                ),
+                round(time.monotonic() - began, 3),
+            )
+        )
+        if not suspects:
+            turn.record(Notice("warning", "locate", "no function could be tied to the failing tests"))
+        self._plan(2)
+        return suspects, sources, pieces
+
+    async def _trace(self) -> tuple[TestTrace, ...]:
+        """Trace the failing tests and as many passing ones as a short run holds, those of the same files first."""
+        turn, report = self.turn, self.report
+        assert report is not None
+        assert turn.env.checks is not None
+        files = {test.path for test in self.failing}
+        passing = sorted(
+            (test for test in report.tests if test.outcome == "passed"),
+            key=lambda test: (test.path not in files, test.duration_s, test.id),
+        )
+        chosen = [test.id for test in failures.representative(self.failing, MAX_SELECTED)]
+        spent = 0.0
+        for test in passing[:MAX_TRACED]:
+            spent += test.duration_s * TRACE_SLOWDOWN
+            if spent > TRACE_BUDGET_S:
+                break
+            chosen.append(test.id)
+        turn.emit(Progress("tracing which lines the failing and the passing tests run"))
+        began = time.monotonic()
+        try:
+            return await checks.trace(
+                turn.env.checks, turn.env.runner, select=tuple(chosen), timeout_s=60, root=turn.env.root
+            )
+        finally:
+            turn.tools_s += time.monotonic() - began
+
+
+def _as_hit(suspect: Suspect) -> SymbolHit:
+    unit = suspect.unit
+    score = round(suspect.score, 3)
+    return SymbolHit(unit.path, unit.name, unit.kind, unit.line, unit.end_line, score, suspect.why, unit.signature)
+
+
+class _Asked:
+    """One move as candidates, asked for as they are needed."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        failing: Sequence[TestResult],
+        sources: dict[str, str],
+        pieces: dict[str, tuple[units.Unit, ...]],
+        move: Move,
+    ) -> None:
+        self.turn = turn
+        self.move = move
+        self.source = sources[move.suspect.unit.path]
+        self.neighbours = candidates.neighbours_of(move.suspect, pieces, self.source)
+        self.failing = failing
+        self.sources = sources
+
+    async def candidates(self) -> AsyncIterator[Candidate]:
+        move, suspect = self.move, self.move.suspect
+        match move.kind:
+            case "edits":
+                lines = list(suspect.lines) or list(range(suspect.unit.body, suspect.unit.end_line + 1))
+                found = repairs.small_edits(suspect.unit, self.source, lines, move.last)
+                for candidate in found[move.first :]:
+                    yield candidate
+            case "fill":
+                for gap in candidates.gaps(suspect, self.source, move.last)[move.first :]:
+                    for temperature in FILL_TEMPERATURES:  # once the prompt is read, another sample costs little
+                        candidate = await self._fill(gap, temperature)
+                        if candidate is not None:
+                            yield candidate
+            case "rewrite":
+                candidate = await self._rewrite()
+                if candidate is not None:
+                    yield candidate
+
+    def _facts(self) -> str:
+        tests = failures.representative(self.failing)
+        for test in tests:
+            if test.path and test.path not in self.sources:
+                file = self.turn.env.files.read_if_there(test.path)
+                if file is not None:
+                    self.sources[test.path] = file.text
+        said = [failures.describe(test, self.sources) for test in tests]
+        calls = failures.describe_calls(self.move.suspect.calls)
+        return "\n".join(["Failing test:", *said, *(["Calls:", *calls] if calls else [])])
+
+    async def _fill(self, gap: tuple[int, int], temperature: float) -> Candidate | None:
+        fill = candidates.fill_request(self.move.suspect, self.source, gap, self._facts(), self.neighbours)
+        message = await self._ask("", "", FILL_TOKENS, temperature, fill)
+        return candidates.from_fill(message, self.move.suspect, self.source, gap)
+
+    async def _rewrite(self) -> Candidate | None:
+        suspect = self.move.suspect
+        code = units.text_of(suspect.unit, self.source)
+        text = candidates.rewrite_prompt(suspect, self.source, self._facts(), self.neighbours)
+        limit = min(1200, len(code) // 3 + 120)
+        message = await self._ask(prompt("system/guided"), text, limit, self.move.temperature)
+        return candidates.from_rewrite(message, suspect, self.source)
+
+    async def _ask(self, system: str, text: str, limit: int, temperature: float, fill: Fill | None = None) -> str:
+        move = self.move
+        request = ModelRequest(
+            variant=self.turn.variant,
+            system=system,
+            messages=(say(text),),
+            max_output=limit,
+            temperature=temperature,
+            seed=move.seed or None,
+            stop=("\n",) if fill else (),
+            fill=fill,
+        )
+        try:
+            message = await self.turn.ask(request, aside=True, reason=f"{move.kind} {move.suspect.unit.name}")
+        except ModelError as error:
+            if error.failure not in ("bad_request", "context_full", "truncated"):
+                raise
+            return ""
+        return message.text
