@@ -63,6 +63,8 @@ ENVIRONMENT = {
 }
 KEPT = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 TIMEOUT_S = 60.0
+# For commands that read the index without needing it, which costs time and fails when it is damaged.
+NO_INDEX = {"GIT_INDEX_FILE": "/nonexistent/index"}
 DIFF_OPTIONS = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
 
 

@@ -18,7 +18,7 @@ from tcoder.protocol.errors import GitError, WorkspaceError
 from tcoder.workspace import ledger_restore
 from tcoder.workspace.atomic import Change
 from tcoder.workspace.files import WorkspaceFiles, digest_of
-from tcoder.workspace.git import Git, check_ref, common_dir
+from tcoder.workspace.git import NO_INDEX, Git, check_ref, common_dir
 from tcoder.workspace.git_objects import LINK, PROGRAM
 from tcoder.workspace.ledger_diff import compare
 from tcoder.workspace.ledger_log import CheckpointLine, Log, PatchLine, fold
@@ -230,7 +230,8 @@ class Ledger:
 
     async def _differences(self, before: str, after: str) -> dict[str, tuple[Entry | None, Entry | None]]:
         trees = (check_ref(before), check_ref(after))
-        return differences(await self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", *trees))
+        options = ("-r", "-z", "--raw", "--no-renames")
+        return differences(await self._git.run("diff-tree", *options, *trees, environment=NO_INDEX))
 
     # -- going back
 

@@ -1,7 +1,7 @@
 """What differs between two trees, as values and as a unified diff."""
 
 from tcoder.protocol.edits import ChangeKind, FileChange
-from tcoder.workspace.git import DIFF_OPTIONS, Git, check_ref
+from tcoder.workspace.git import DIFF_OPTIONS, NO_INDEX, Git, check_ref
 from tcoder.workspace.paths import quote
 
 KINDS: dict[str, ChangeKind] = {"A": "added", "M": "modified", "D": "deleted", "T": "mode", "R": "renamed"}
@@ -14,7 +14,8 @@ async def compare(git: Git, before: str, after: str, *, files: int = 0) -> tuple
     how many there are; above `MAX_DIFF_FILES` there is no diff. Raises `GitError`."""
     wanted = ["--raw", "--numstat", *(["-p"] if files <= MAX_DIFF_FILES else [])]
     trees = (check_ref(before), check_ref(after))
-    out = await git.run("diff-tree", *DIFF_OPTIONS, "--submodule=short", "-r", "-M", "-l400", "-z", *wanted, *trees)
+    options = (*DIFF_OPTIONS, "--submodule=short", "-r", "-M", "-l400", "-z", *wanted)
+    out = await git.run("diff-tree", *options, *trees, environment=NO_INDEX)
     changes, rest = _parse(out)
     diff = rest[:MAX_DIFF_BYTES].decode("utf-8", "replace")
     if len(rest) > MAX_DIFF_BYTES:

@@ -51,7 +51,7 @@ def tree(root: Path) -> dict[str, tuple[int, bytes]]:
     found: dict[str, tuple[int, bytes]] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name != ".git"]
-        for name in names:
+        for name in set(names) - {".git"}:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
             data = os.fsencode(os.readlink(path)) if os.path.islink(path) else Path(path).read_bytes()
