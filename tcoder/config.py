@@ -9,12 +9,13 @@ import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from tcoder.frontends.startup import MouseMode, ThemeName
+from tcoder.protocol.budget import Tier
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.permissions import Approval
 from tcoder.protocol.variant import Dialect, Effort
@@ -55,12 +56,18 @@ class ChecksSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of a run; 0 = none. The default for model calls keeps a runaway loop from running all night."""
+    """Limits of a run by the size of its task (`tier`); a number of one's own replaces the tier's, 0 = no limit.
+    `max_context` is in tokens, `compact_at` the share of it at which the conversation is made shorter, `tool_output`
+    the characters of one tool result that the model is shown."""
 
-    max_turns: int = 200
-    max_cost: Decimal = Decimal(0)
-    max_tokens: int = 0
-    max_time_s: float = 0.0
+    tier: Tier = "medium"
+    max_turns: int | None = None
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    max_time_s: float | None = None
+    max_context: int | None = None
+    compact_at: Annotated[float, Meta(ge=0.2, le=0.95)] | None = None
+    tool_output: Annotated[int, Meta(ge=1_000)] | None = None
 
 
 class RuleSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,6 +141,7 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "TCODER_SANDBOX": ("sandbox",),
     "TCODER_NETWORK": ("network",),
     "TCODER_TEST_CMD": ("checks", "test"),
+    "TCODER_BUDGET": ("budget", "tier"),
     "TCODER_MAX_TURNS": ("budget", "max_turns"),
     "TCODER_MAX_COST": ("budget", "max_cost"),
     "TCODER_MAX_TOKENS": ("budget", "max_tokens"),

@@ -1,10 +1,21 @@
-"""Whether there is anything left to spend: pure, asked before each model call and each tool call."""
+"""What a task may spend by its size, and whether there is anything left: pure, asked before each model call and each
+tool call."""
+
+from decimal import Decimal
 
 from msgspec import Struct
 
-from tcoder.protocol.budget import Budget, Usage
+from tcoder.protocol.budget import Budget, Tier, Usage
+from tcoder.protocol.variant import ModelVariant
 
 WARN_AT = 0.8
+OUTPUT_RESERVE = 4_096
+
+TIERS: dict[Tier, Budget] = {
+    "small": Budget(40, Decimal(1), None, 1_800, max_context=32_000, tool_output=8_000),
+    "medium": Budget(200, Decimal(10), None, 4 * 3_600, max_context=128_000, tool_output=24_000),
+    "long": Budget(2_000, Decimal(100), None, 24 * 3_600, max_context=1_000_000, tool_output=24_000),
+}
 
 
 class Spending(Struct, frozen=True):
@@ -30,3 +41,16 @@ def review(budget: Budget, usage: Usage, elapsed_s: float) -> Spending:
         if used >= limit:
             return Spending(spent=f"budget spent: {text}")
     return Spending(low=tuple(text for text, used, limit in shares if used >= WARN_AT * limit))
+
+
+def context_limit(budget: Budget, variant: ModelVariant) -> int:
+    """Tokens that a request may have: the tier's share of the window, with room for the answer."""
+    window = variant.context_window
+    reserve = min(variant.max_output or OUTPUT_RESERVE, window // 4)
+    room = window - reserve
+    return room if budget.max_context is None else min(room, budget.max_context)
+
+
+def compact_at(budget: Budget, variant: ModelVariant) -> int:
+    """Tokens from which the conversation is made shorter before it goes on."""
+    return int(context_limit(budget, variant) * budget.compact_at)

@@ -6,12 +6,15 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from tcoder import __version__
 from tcoder.agent import context, loop
+from tcoder.agent.budget import TIERS
 from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Loaded, load, private_folder, project_folder
@@ -40,6 +43,7 @@ from tcoder.workspace.ledger import Ledger
 from tcoder.workspace.shell import Shell
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+N = TypeVar("N", int, float, Decimal)
 
 
 @dataclass(frozen=True)
@@ -154,13 +158,22 @@ def _read_prompt(path: Path) -> str:
 
 
 def budget_of(settings: Settings) -> Budget:
+    """The tier's limits, replaced one by one by what the person set; 0 = no limit."""
     limits = settings.budget
+    tier = TIERS[limits.tier]
     return Budget(
-        max_turns=limits.max_turns or None,
-        max_cost=limits.max_cost or None,
-        max_tokens=limits.max_tokens or None,
-        max_time_s=limits.max_time_s or None,
+        max_turns=_limit(limits.max_turns, tier.max_turns),
+        max_cost=_limit(limits.max_cost, tier.max_cost),
+        max_tokens=_limit(limits.max_tokens, tier.max_tokens),
+        max_time_s=_limit(limits.max_time_s, tier.max_time_s),
+        max_context=_limit(limits.max_context, tier.max_context),
+        compact_at=limits.compact_at or tier.compact_at,
+        tool_output=limits.tool_output or tier.tool_output,
     )
+
+
+def _limit(own: N | None, tier: N | None) -> N | None:
+    return tier if own is None else own or None
 
 
 def new_session_id() -> str:

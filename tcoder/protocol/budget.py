@@ -1,8 +1,11 @@
 """What may be spent and what was."""
 
 from decimal import Decimal
+from typing import Literal
 
 from msgspec import Struct
+
+Tier = Literal["small", "medium", "long"]
 
 
 class Usage(Struct, frozen=True):
@@ -44,9 +47,15 @@ class Usage(Struct, frozen=True):
 
 
 class Budget(Struct, frozen=True):
-    """Limits of a run; None = unlimited. A turn here is one model response. Money in US dollars, time in seconds."""
+    """Limits of a run; None = unlimited. A turn here is one model response. Money in US dollars, time in seconds.
+
+    Of the model's context window at most `max_context` tokens are used, and compaction begins at `compact_at` of what
+    may be used. `tool_output` is how many characters of one tool result the model is shown."""
 
     max_turns: int | None = None
     max_cost: Decimal | None = None
     max_tokens: int | None = None
     max_time_s: float | None = None
+    max_context: int | None = None
+    compact_at: float = 0.8
+    tool_output: int = 24_000

@@ -1,0 +1,113 @@
+"""Budgets: what a tier allows, what is told when it runs low, and a clean stop when it is spent."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from support.desk import Desk
+from support.live import live, turn
+
+from tcoder.agent.budget import TIERS, Spending, compact_at, context_limit, review
+from tcoder.agent.journal import load
+from tcoder.agent.state import replay
+from tcoder.app.build import budget_of
+from tcoder.config import BudgetSettings, Settings
+from tcoder.protocol.budget import Budget, Usage
+from tcoder.protocol.events import NoteAdded, Notice
+from tcoder.protocol.variant import ModelVariant
+
+
+def spent(calls: int = 1, tokens: int = 0, cost: str | None = None) -> Usage:
+    return Usage(input_uncached=tokens, calls=calls, cost=Decimal(cost) if cost else None)
+
+
+@pytest.mark.parametrize(
+    ("budget", "usage", "elapsed", "expected"),
+    [
+        (Budget(), spent(10_000, 10**9, "500"), 1e6, Spending()),
+        (Budget(max_turns=10), spent(7), 0, Spending()),
+        (Budget(max_turns=10), spent(8), 0, Spending(low=("8 of 10 model calls",))),
+        (Budget(max_turns=10), spent(10), 0, Spending("budget spent: 10 of 10 model calls")),
+        (Budget(max_tokens=100), spent(1, 80), 0, Spending(low=("80 of 100 tokens",))),
+        (Budget(max_tokens=100), spent(1, 100), 0, Spending("budget spent: 100 of 100 tokens")),
+        (Budget(max_cost=Decimal(2)), spent(cost="1.59"), 0, Spending()),
+        (Budget(max_cost=Decimal(2)), spent(cost="1.6"), 0, Spending(low=("$1.6 of $2",))),
+        (Budget(max_cost=Decimal(2)), spent(cost="2.01"), 0, Spending("budget spent: $2.01 of $2")),
+        (Budget(max_cost=Decimal(2)), spent(), 0, Spending()),  # unknown is not nothing, and cannot be compared
+        (Budget(max_time_s=60), spent(), 59.9, Spending(low=("60 of 60 s",))),
+        (Budget(max_time_s=60), spent(), 60, Spending("budget spent: 60 of 60 s")),
+        (Budget(10, Decimal(2)), spent(8, cost="1.9"), 0, Spending(low=("8 of 10 model calls", "$1.9 of $2"))),
+    ],
+)
+def test_spending_is_held_against_every_limit(budget: Budget, usage: Usage, elapsed: float, expected: Spending) -> None:
+    assert review(budget, usage, elapsed) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (BudgetSettings(), TIERS["medium"]),
+        (BudgetSettings(tier="long"), TIERS["long"]),
+        (BudgetSettings(tier="small", max_turns=0, max_cost=Decimal(0), max_time_s=0.0, max_context=0), None),
+    ],
+)
+def test_a_tier_gives_the_limits_and_a_person_replaces_them(settings: BudgetSettings, expected: Budget | None) -> None:
+    budget = budget_of(Settings(budget=settings))
+    assert budget == (expected or Budget(tool_output=TIERS["small"].tool_output))
+
+
+def test_tiers_grow() -> None:
+    for smaller, larger in (("small", "medium"), ("medium", "long")):
+        one, other = TIERS[smaller], TIERS[larger]
+        assert (one.max_turns or 0) < (other.max_turns or 0)
+        assert (one.max_cost or 0) < (other.max_cost or 0)
+        assert (one.max_context or 0) < (other.max_context or 0)
+        assert one.tool_output <= other.tool_output
+
+
+@pytest.mark.parametrize(
+    ("max_context", "window", "max_output", "limit"),
+    [
+        (None, 100_000, 10_000, 90_000),  # room for the answer
+        (32_000, 100_000, None, 32_000),  # the tier's share
+        (None, 8_192, 8_192, 6_144),  # an answer never takes more than a quarter away
+        (32_000, 8_192, None, 6_144),
+    ],
+)
+def test_the_context_is_the_window_or_the_tiers_share_of_it(
+    max_context: int | None, window: int, max_output: int | None, limit: int
+) -> None:
+    variant = ModelVariant("x/m", "m", "x", "u", context_window=window, max_output=max_output)
+    budget = Budget(max_context=max_context, compact_at=0.5)
+    assert context_limit(budget, variant) == limit
+    assert compact_at(budget, variant) == limit // 2
+
+
+def read(path: str) -> dict[str, Any]:
+    return {"calls": [{"name": "read", "arguments": {"path": path}}]}
+
+
+async def test_a_run_is_told_at_four_fifths_and_stopped_at_the_limit(desk: Desk, serve: Any) -> None:
+    server = serve(*(read(f"no-such-file-{number}") for number in range(9)))
+    async with live(desk, server, max_turns=5) as session:
+        outcome = (await turn(session, "look around")).outcome
+        assert (outcome.status, outcome.exit_code) == ("budget", 5)
+        assert len(server.requests) == 5
+        events = [recorded.event for recorded in session.log]
+        assert [e.text for e in events if isinstance(e, NoteAdded) and e.topic == "budget"] == [
+            "Budget: 4 of 5 model calls used. Finish what is most important now."
+        ]
+        assert len([e for e in events if isinstance(e, Notice) and e.topic == "budget"]) == 1
+        assert not session.state.unanswered
+        live_state = session.state
+    stored = next((desk.home / "state" / "projects").glob("*/*.jsonl"))
+    assert replay(recorded.event for recorded in load(stored).events) == live_state
+
+
+async def test_money_is_exceeded_by_one_call_at_most(desk: Desk, serve: Any) -> None:
+    usage = {"prompt": 1_000_000, "cached": 0, "output": 0}
+    server = serve(*({**read(f"nothing-{number}"), "usage": usage} for number in range(9)))
+    async with live(desk, server, max_tokens=2_500_000) as session:
+        outcome = (await turn(session, "look around")).outcome
+        assert outcome.exit_code == 5
+        assert outcome.usage.total == 3_000_000
