@@ -1,4 +1,3 @@
-
 """Stories by name, as something that a front end can connect to."""
 
 from collections.abc import Callable
