@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tcoder.protocol.permissions import Rule
-from tcoder.tools import commands, policy
+from tcoder.tools import commands, policy_commands
 from tcoder.tools.commands_destructive import destroys
 from tcoder.tools.policy import PolicyCall, PolicyFacts, judge
 
@@ -43,7 +43,7 @@ def milliseconds(command: str, rules: tuple[Rule, ...], rounds: int = 5) -> floa
         commands.parse.cache_clear()
         commands.started_by.cache_clear()
         destroys.cache_clear()
-        policy._speaks_of.cache_clear()
+        policy_commands._speaks_of.cache_clear()
         began = time.perf_counter()
         judge(PolicyCall("shell", "shell", command=command), "ask", rules, FACTS)
         times.append((time.perf_counter() - began) * 1000)
