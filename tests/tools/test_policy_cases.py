@@ -189,7 +189,19 @@ def test_a15_a_name_under_another_spelling() -> None:
         for mode in ("ask", "auto"):
             assert verdict(command, mode, rules).decision == "deny", command
     # What no reading of the words can tell is asked about, also where the sandbox would let it pass.
-    for command in ("$X x", "`echo curl` x", "c${X}rl x", "ls; $X", "ls > f; 'cu'\\rl x", "(cu\\\nrl x)"):
+    for command in (
+        "$X x",
+        "`echo curl` x",
+        "c${X}rl x",
+        "ls; $X",
+        "ls > f; 'cu'\\rl x",
+        "(cu\\\nrl x)",
+        "bash <<EOF\ncurl x\nEOF",
+        "echo 'curl x' | bash",
+        "echo 'curl x' | sh -s",
+        "sudo bash < f",
+        "sh /dev/stdin < f",
+    ):
         assert verdict(command, "auto", rules).decision == "ask", command
         assert verdict(command, "auto", ()).decision == "allow", command
 
