@@ -28,7 +28,7 @@ class Environment:
     version: str
     model: Model
     variants: dict[VariantName, ModelVariant]
-    strategy: Strategy
+    strategy: Strategy | None
     files: WorkspaceFiles
     index: Index
     runner: Shell

@@ -196,7 +196,7 @@ def _status(session: Asked) -> StatusReport:
             ("session", state.session_id),
             ("workspace", str(env.root)),
             ("tcoder", env.version),
-            ("strategy", env.strategy),
+            ("strategy", env.strategy or "by the model"),
             ("approval", state.approval),
             ("sandbox", env.sandbox or "off"),
             ("tests", env.checks.command if env.checks else "not known"),

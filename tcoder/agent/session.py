@@ -105,7 +105,7 @@ class Session:
         env: Environment,
         frame: Frame,
         journal: Journal | None,
-        strategies: dict[Strategy, StrategyRunner],
+        strategies: Callable[[Strategy], StrategyRunner],
         *,
         state: SessionState | None = None,
         past: list[Recorded] | None = None,
@@ -309,7 +309,7 @@ class Session:
         task = "".join(part.text for part in message.parts if isinstance(part, TextPart))
         turn = Turn(self, self.env, self.frame, task)
         try:
-            ending = await self._strategies[self.env.strategy](turn)
+            ending = await self._strategies(self.env.strategy or turn.variant.strategy)(turn)
         except asyncio.CancelledError:
             ending = self._interrupted(turn)
         except ModelError as error:

@@ -5,8 +5,8 @@ from typing import Literal
 
 from tcoder.agent.journal import Journal, load
 from tcoder.agent.state import replay
-from tcoder.app.build import find_place, find_session
 from tcoder.app.options import Options
+from tcoder.app.place import find_place, find_session
 from tcoder.protocol.codec import encode
 from tcoder.protocol.events import NoteAdded, PatchApplied
 from tcoder.workspace.ledger import Ledger

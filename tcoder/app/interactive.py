@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tcoder import __version__
-from tcoder.app.build import Opened, Place, find_place, open_session
+from tcoder.app.build import Opened, open_session
 from tcoder.app.options import Options
+from tcoder.app.place import Place, find_place
 from tcoder.app.variants import choose
 from tcoder.frontends.startup import Startup
 from tcoder.protocol.errors import NoModelError

@@ -9,8 +9,9 @@ from typing import Literal
 
 from tcoder.agent import ci_log, summary
 from tcoder.agent.session import Session
-from tcoder.app.build import Opened, find_place, open_session
+from tcoder.app.build import Opened, open_session
 from tcoder.app.options import Options
+from tcoder.app.place import find_place
 from tcoder.frontends import headless as headless_front
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.ops import Close

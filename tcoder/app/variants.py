@@ -19,6 +19,8 @@ NO_MODEL = NoModelError(
     "choose one with --model provider/model; `tcoder models pull local/qwen2.5-coder-1.5b` gets one that needs no key",
 )
 
+NOBODY = ModelVariant(id="none", model="", provider="none", base_url="")
+
 
 def choose(settings: Settings, environ: Mapping[str, str]) -> dict[VariantName, ModelVariant]:
     """The variants by the slider's stop; `standard` is always there. Raises `NoModelError`, `ModelError`."""

@@ -10,7 +10,7 @@ from support.live import live, turn
 from tcoder.agent.budget import TIERS, Spending, compact_at, context_limit, review
 from tcoder.agent.journal import load
 from tcoder.agent.state import replay
-from tcoder.app.build import budget_of
+from tcoder.app.parts import budget_of
 from tcoder.config import BudgetSettings, Settings
 from tcoder.protocol.budget import Budget, Usage
 from tcoder.protocol.events import NoteAdded, Notice

@@ -10,7 +10,8 @@ from support.desk import Desk
 from support.model_server import ModelServer
 
 from tcoder.agent.session import Session
-from tcoder.app.build import find_place, open_session
+from tcoder.app.build import open_session
+from tcoder.app.place import find_place
 from tcoder.app.options import Options
 from tcoder.protocol.events import Delta, Event, Recorded, TurnFinished
 from tcoder.protocol.ops import Close, Op, Submit

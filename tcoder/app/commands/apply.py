@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tcoder.app.build import find_place
 from tcoder.app.options import Options
+from tcoder.app.place import find_place
 from tcoder.protocol.codec import encode
 from tcoder.protocol.edits import FileChange
 from tcoder.protocol.errors import PatchError, UsageError, WorkspaceError

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import msgspec
 
-from tcoder.app.build import find_place
 from tcoder.app.options import Options
+from tcoder.app.place import find_place
 from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tcoder.app.build import Place, find_place
 from tcoder.app.options import Options
+from tcoder.app.place import Place, find_place
 from tcoder.app.variants import choose
 from tcoder.models.weights import list_weights
 from tcoder.protocol.codec import encode

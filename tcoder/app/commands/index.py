@@ -3,8 +3,8 @@
 import sys
 import time
 
-from tcoder.app.build import find_place
 from tcoder.app.options import Options
+from tcoder.app.place import find_place
 from tcoder.index import Index
 from tcoder.protocol.codec import encode
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from tcoder.app.build import find_place
 from tcoder.app.options import Options
+from tcoder.app.place import find_place
 from tcoder.index import Index
 from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError

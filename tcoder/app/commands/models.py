@@ -4,8 +4,9 @@ import os
 import sys
 import time
 
-from tcoder.app.build import Place, find_place, open_model
 from tcoder.app.options import Options
+from tcoder.app.parts import open_model
+from tcoder.app.place import Place, find_place
 from tcoder.app.variants import choose
 from tcoder.models import catalogue
 from tcoder.models.weights import WeightsStatus, list_weights, pull

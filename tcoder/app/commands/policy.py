@@ -2,8 +2,9 @@
 
 import sys
 
-from tcoder.app.build import find_place, rules_of
 from tcoder.app.options import Options
+from tcoder.app.parts import rules_of
+from tcoder.app.place import find_place
 from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.outcome import ExitCode

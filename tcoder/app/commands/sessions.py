@@ -7,8 +7,8 @@ from pathlib import Path
 from tcoder.agent.export import markdown
 from tcoder.agent.journal import Journal, load
 from tcoder.agent.stored import summarise_all
-from tcoder.app.build import Place, find_place, find_session
 from tcoder.app.options import Options
+from tcoder.app.place import Place, find_place, find_session
 from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
 

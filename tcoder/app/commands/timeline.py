@@ -5,8 +5,8 @@ import sys
 from tcoder.agent.journal import load
 from tcoder.agent.queries import timeline
 from tcoder.agent.state import replay
-from tcoder.app.build import find_place, find_session
 from tcoder.app.options import Options
+from tcoder.app.place import find_place, find_session
 from tcoder.protocol.codec import encode
 
 

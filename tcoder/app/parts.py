@@ -1,0 +1,124 @@
+"""The parts of a session, each opened from the settings: model, shell, tests, prompt, budget, rules."""
+
+import os
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import TypeVar
+
+from tcoder.agent import context
+from tcoder.agent.budget import TIERS
+from tcoder.app import credentials, variants
+from tcoder.app.options import Options
+from tcoder.app.place import Place
+from tcoder.config import Settings
+from tcoder.models.switchboard import Switchboard
+from tcoder.protocol.budget import Budget
+from tcoder.protocol.checks import CheckCommand
+from tcoder.protocol.errors import SandboxError, UsageError
+from tcoder.protocol.handles import Model
+from tcoder.protocol.permissions import Rule
+from tcoder.protocol.variant import ModelVariant
+from tcoder.resources import prompt
+from tcoder.workspace import checks
+from tcoder.workspace.shell import Shell
+
+N = TypeVar("N", int, float, Decimal)
+
+RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+
+
+def open_model(place: Place, on_note: Callable[[str], None] | None = None) -> Model:
+    """A model object over all providers; each is opened at its first request. `on_note` hears what is being waited
+    for while an embedded engine starts."""
+    keys = place.config.folders.config / "credentials.toml"
+    settings = place.settings
+
+    def open_one(variant: ModelVariant) -> Model:
+        if variant == variants.NOBODY:
+            raise variants.NO_MODEL
+        if variant.provider == "local":
+            from tcoder.models.local import LocalModel  # late: only the embedded engine needs it
+
+            local = settings.local
+            return LocalModel(threads=local.threads, idle_s=local.idle_s, context=local.context, on_note=on_note)
+        if variant.provider == "scripted":
+            from tcoder.models.scripted import open_script  # late: only demos and tests need it
+
+            return open_script(variant.model)
+        from tcoder.models.client import open_model as open_client  # late: httpx is not needed before
+
+        own = variants.own_url(settings, os.environ, variant)
+        return open_client(variant, credentials.key_for(variant, os.environ, keys, own_url=own))
+
+    return Switchboard(open_one)
+
+
+def open_shell(place: Place, spill: Path) -> tuple[Shell, str]:
+    """The session's shell and the name of what contains it (empty = nothing). Raises `SandboxError` when the sandbox
+    does not hold and no person switched it off."""
+    settings = place.settings
+    writable = tuple(Path(folder).expanduser().resolve() for folder in settings.add_dirs)
+    if settings.sandbox == "off":
+        return Shell(place.root, sandbox=None, spill_dir=spill), ""
+    from tcoder.workspace import sandbox  # late: not needed when it is switched off
+
+    folders = place.config.folders
+    report = sandbox.probe(cache=folders.cache / "sandbox.json")
+    if not report.holds:
+        raise SandboxError(f"the sandbox does not hold here: {report.detail}", report.fix or "use --sandbox off")
+    own = (folders.config, folders.state, folders.data)
+    box = sandbox.Sandbox(place.root, writable=writable, network=settings.network == "on", hidden=own)
+    return Shell(place.root, sandbox=box, spill_dir=spill), report.mode
+
+
+def find_checks(place: Place, options: Options) -> CheckCommand | None:
+    """How the project is tested: said by a person, or found from its own files."""
+    if options.no_tests:
+        return None
+    found = checks.find(place.root, override=place.settings.checks.test)
+    return next((command for command in found if command.kind == "test"), None)
+
+
+def system_prompt(place: Place, options: Options, tests: CheckCommand | None) -> str:
+    """The frozen head of every prompt."""
+    facts = f"Tests: `{tests.command}`" if tests else ""
+    rules = [file for name in RULE_FILES if (file := place.root / name).is_file()][:1]
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in rules]
+    if options.append_system_prompt:
+        texts.append(_read_prompt(Path(options.append_system_prompt)))
+    instructions = prompt("system/agent").replace("$root", str(place.root))
+    return context.system_text(instructions, "\n\n".join(texts), facts)
+
+
+def _read_prompt(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+
+
+def budget_of(settings: Settings) -> Budget:
+    """The tier's limits, replaced one by one by what the person set; 0 = no limit."""
+    limits = settings.budget
+    tier = TIERS[limits.tier]
+    return Budget(
+        max_turns=_limit(limits.max_turns, tier.max_turns),
+        max_cost=_limit(limits.max_cost, tier.max_cost),
+        max_tokens=_limit(limits.max_tokens, tier.max_tokens),
+        max_time_s=_limit(limits.max_time_s, tier.max_time_s),
+        max_context=_limit(limits.max_context, tier.max_context),
+        compact_at=limits.compact_at or tier.compact_at,
+        tool_output=limits.tool_output or tier.tool_output,
+    )
+
+
+def _limit(own: N | None, tier: N | None) -> N | None:
+    return tier if own is None else own or None
+
+
+def rules_of(settings: Settings) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(rule.decision, rule.tool, rule.match, rule.matches, rule.misses, source="settings")
+        for rule in settings.rules
+    )

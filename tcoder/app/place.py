@@ -1,0 +1,68 @@
+"""Where a run happens: the repository, its settings, whether it is trusted, its stored sessions."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcoder.agent.journal import project_folder
+from tcoder.agent.stored import journals
+from tcoder.app.options import Options
+from tcoder.config import Config, Settings
+from tcoder.config import load as load_config
+from tcoder.protocol.errors import UsageError
+from tcoder.workspace import repository
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run happens: the repository, its settings, its stored sessions."""
+
+    root: Path
+    config: Config
+    trusted: bool
+
+    @property
+    def settings(self) -> Settings:
+        return self.config.settings
+
+    @property
+    def sessions(self) -> Path:
+        return project_folder(self.config.folders.state, self.root)
+
+
+def find_place(options: Options) -> Place:
+    """The repository around the given path, with its settings. Raises `UsageError`, `WorkspaceError`."""
+    start = Path(options.path).expanduser()
+    if not start.is_dir():
+        raise UsageError(f"{options.path} is not a folder")
+    root = repository.find_root(start.resolve())
+    user_file = Path(options.config_file) if options.config_file else None
+    folders_only = load_config(os.environ, {})
+    trusted = _is_trusted(root, folders_only.folders.state, now=options.trust)
+    config = load_config(
+        os.environ, options.settings(), project=root, trusted=trusted, user_file=user_file, profile=options.profile
+    )
+    return Place(root, config, trusted)
+
+
+def _is_trusted(root: Path, state: Path, *, now: bool) -> bool:
+    if not now and not (root / ".tcoder" / "config.toml").exists():
+        return False
+    from tcoder.plugins.trust import TrustStore  # late: most repositories have nothing to trust
+
+    store = TrustStore(state / "trust.json")
+    if now:
+        store.trust(root)
+    return store.is_trusted(root)
+
+
+def find_session(place: Place, session_id: str) -> Path:
+    """The journal of a stored session, by id or its beginning; empty = the last one. Raises `UsageError`."""
+    stored = journals(place.sessions)
+    matching = [path for path in stored if path.stem.startswith(session_id)]
+    if not matching:
+        what = f"no session {session_id!r}" if session_id else "no stored session"
+        raise UsageError(f"there is {what} for {place.root}", "see `tcoder sessions`")
+    if session_id and len(matching) > 1 and matching[0].stem != session_id:
+        raise UsageError(f"{session_id!r} fits {len(matching)} sessions", "give more of the id")
+    return matching[0]
