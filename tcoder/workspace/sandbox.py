@@ -59,6 +59,7 @@ class Sandbox:
     """How commands of one workspace are contained.
 
     `writable` are further folders that a person named, `readable` and `hidden` exceptions to what is seen of home.
+    Without `network`, `allowed_hosts` (exact names, maybe with a port) are reached through a proxy of the shell's.
     Raises `SandboxError` where no bubblewrap is to be found; whether it holds is for `probe` to say.
     """
 
@@ -68,6 +69,7 @@ class Sandbox:
         *,
         writable: tuple[Path, ...] = (),
         network: bool = False,
+        allowed_hosts: tuple[str, ...] = (),
         readable: tuple[Path, ...] = (),
         hidden: tuple[Path, ...] = (),
         home: Path | None = None,
@@ -80,6 +82,7 @@ class Sandbox:
         self._binary = found
         self.root = Path(os.path.realpath(root))
         self.network = network
+        self.allowed_hosts = () if network else allowed_hosts
         self._view = View(
             root=self.root,
             writable=writable,

@@ -14,11 +14,13 @@ from pathlib import Path
 
 from tcoder.protocol.commands import CommandResult
 from tcoder.protocol.errors import ToolError
+from tcoder.workspace.egress import EgressProxy
 from tcoder.workspace.jobs import Jobs
 from tcoder.workspace.output import Output
 from tcoder.workspace.process import Process, end_all, waits_for_input
 from tcoder.workspace.sandbox import Sandbox
 from tcoder.workspace.sandbox_environment import command_environment
+from tcoder.workspace.shell_egress import PROXY_VARIABLES, open_egress
 from tcoder.workspace.shell_limits import Limits
 from tcoder.workspace.shell_process import ShellProcess, prepare
 from tcoder.workspace.shell_running import Ending, Running
@@ -52,6 +54,9 @@ class Shell:
         self._spill_dir = spill_dir
         self._budget = output_budget
         self._environment = dict(command_environment(os.environ) if environment is None else environment)
+        self._egress: EgressProxy | None = None
+        if sandbox is not None and sandbox.allowed_hosts:
+            self._environment |= PROXY_VARIABLES
         self._limits = limits or Limits()
         self._lock = asyncio.Lock()
         self._starting = asyncio.Lock()
@@ -136,9 +141,15 @@ class Shell:
         """End the shell and everything that it started, jobs too."""
         process, self._process = self._process, None
         self._running = None
+        await self._close_egress()
         if process is not None:
             self.jobs.shell_gone()
             await process.close()
+
+    async def _close_egress(self) -> None:
+        if self._egress is not None:
+            await self._egress.close()
+            self._egress = None
 
     def _folder(self, cwd: str) -> str:
         path = os.path.realpath(self._root / cwd)
@@ -161,6 +172,9 @@ class Shell:
                 prepared, self._root, on_output=self._on_output, on_answer=self._on_answer, on_gone=self._on_gone
             )
             self._applied = (str(self._root), dict(self._environment))
+            if self._sandbox is not None and self._sandbox.allowed_hosts:
+                await self._close_egress()
+                self._egress = await open_egress(self._process, self._sandbox.allowed_hosts)
             return self._process
 
     async def _apply_state(self, process: ShellProcess, folder: str) -> None:
@@ -198,6 +212,8 @@ class Shell:
             await process.close()
         elif ending == "done":
             self._carry(process)
+            if self._egress is not None and (refused := self._egress.take_refused()):
+                notices.append(f"the network was refused: {', '.join(refused)} is not in the list of allowed hosts")
             self._running = None
             notices += self._left_behind(process, running)
         return self._result(running, ending, notices)
