@@ -18,7 +18,7 @@ from msgspec import Struct
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import GitError, WorkspaceError
 from tcoder.protocol.review import Committed, Review, ReviewFile
-from tcoder.workspace.git import Git
+from tcoder.workspace.git import Completed, Git
 from tcoder.workspace.git_objects import GITLINK, LINK
 from tcoder.workspace.ledger import Ledger
 from tcoder.workspace.ledger_restore import merge
@@ -30,8 +30,6 @@ from tcoder.workspace.review_load import contents_of, refuse_stale
 
 LOCK_WAIT_S = 3.0
 COMMIT_TIMEOUT_S = 600.0
-# Hooks, signing and filters belong to a repository that is trusted.
-UNTRUSTED = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
 
 
 class Staged(Struct, frozen=True):
@@ -88,10 +86,7 @@ class _Maker:
         await self._begin_index(index, environment, born=bool(head))
         await _put(self._git, staged, environment)
         expected = (await self._git.run("write-tree", environment=environment)).decode().strip()
-        done = await self._git.run_for_user(
-            *(() if self._trusted else UNTRUSTED), "commit", "-F", "-", *(() if self._trusted else ("--no-verify",)),
-            data=message.encode(), environment=environment, timeout_s=self._timeout_s,
-        )  # fmt: skip
+        done = await self._run_commit(message, environment)
         output = (done.out + done.err).decode("utf-8", "replace")
         now = await self._head()
         left_out = sum(hunk.state != "accepted" for hunk in review.hunks)
@@ -101,10 +96,23 @@ class _Maker:
         notices = [] if tree == expected else [await self._what_hooks_changed(expected, tree)]
         if done.code != 0:
             notices.append(f"git ended with exit code {done.code} after the commit")
-        notices += await self._follow(staged, head, now, folder)
-        base = await self._next_base(review, files, blobs, folder)
+        base = ""
+        try:
+            notices += await self._follow(staged, head, now, folder)
+            base = await self._next_base(review, files, blobs, folder)
+        except WorkspaceError as error:  # the commit is made: that must be said whatever comes after it
+            notices.append(f"after the commit: {error}; `git status` shows what is left")
         paths = tuple(sorted({quote(one.path) for one in staged}))
         return Committed(now, output, done.code, paths, left_out, tuple(notices), base)
+
+    async def _run_commit(self, message: str, environment: Mapping[str, str]) -> Completed:
+        """The person's git, or, where the repository is not trusted, git without anything of the repository's."""
+        command = ("commit", "-F", "-")
+        data, timeout_s = message.encode(), self._timeout_s
+        if self._trusted:
+            return await self._git.run_for_user(*command, data=data, environment=environment, timeout_s=timeout_s)
+        command = ("-c", "core.logAllRefUpdates=true", *command, "--no-verify")
+        return await self._git.complete(*command, data=data, environment=environment, timeout_s=timeout_s)
 
     async def _head(self) -> str:
         out = await self._git.run("rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD", accept=(0, 1))

@@ -16,10 +16,8 @@ from pathlib import Path
 from tcoder.protocol.edits import Cause, CauseKind, Checkpoint, Patch
 from tcoder.protocol.errors import GitError, WorkspaceError
 from tcoder.workspace import ledger_restore
-from tcoder.workspace.atomic import Change
-from tcoder.workspace.files import WorkspaceFiles, digest_of
+from tcoder.workspace.files import WorkspaceFiles
 from tcoder.workspace.git import NO_INDEX, Git, check_ref, common_dir
-from tcoder.workspace.git_objects import LINK, PROGRAM
 from tcoder.workspace.ledger_diff import compare
 from tcoder.workspace.ledger_log import CheckpointLine, Log, PatchLine, fold
 from tcoder.workspace.ledger_refs import Refs, ref_folder
@@ -27,6 +25,7 @@ from tcoder.workspace.ledger_restore import ConflictError, Target, differences
 from tcoder.workspace.ledger_snapshot import Snapshots
 from tcoder.workspace.ledger_sweep import Limits
 from tcoder.workspace.ledger_tree import Entry
+from tcoder.workspace.ledger_write import change_of, write
 from tcoder.workspace.paths import quote, unquote
 from tcoder.workspace.repository import git_dir_of
 
@@ -326,62 +325,13 @@ class Ledger:
         blobs = await self._snapshots.store.read(
             entry.oid for path in targets if (entry := self._sweep.entries.get(path)) is not None
         )
-        changes = [self._change(path, target, blobs, modes.get(path, -1)) for path, target in targets.items()]
+        changes = [change_of(self._sweep, path, one, blobs, modes.get(path, -1)) for path, one in targets.items()]
         made = {unquote(folder) for line in lines for folder in line.folders}
-        await asyncio.to_thread(self._write, changes, made)
+        await asyncio.to_thread(write, self._files, changes, made)
         recorded = await self._record(cause)
         if recorded is None:
             raise WorkspaceError("the files did not change", "somebody else changed them at the same time")
         return next(patch for patch in self.patches if patch.id == recorded[0].id)
-
-    def _change(self, path: str, target: Target, blobs: Mapping[str, bytes], mode: int) -> Change:
-        now = self._sweep.entries.get(path)
-        old = digest_of(blobs[now.oid]) if now else ""
-        link = target.entry is not None and target.entry.mode == LINK
-        bits: int | None = mode if mode >= 0 else None
-        if target.entry and not link:
-            program = target.entry.mode == PROGRAM
-            current = self._sweep.modes.get(path) if now and now.mode != LINK else None
-            if bits is None and current is not None and bool(current & 0o100) != program:
-                bits = current | (current & 0o444) >> 2 if program else current & ~0o111
-            elif bits is None and current is None and program:
-                bits = 0o755
-        return Change(path, old, target.data, bits, link)
-
-    def _write(self, changes: list[Change], made: set[str]) -> None:
-        """A folder may have to make room for a file and the other way round: then what goes, goes first."""
-        going = [change for change in changes if change.new is None]
-        gone = {change.path for change in going}
-        coming = [change for change in changes if change.new is not None]
-        folders_needed = {above for change in coming for above in _above(change.path)}
-        folders_left = {above for path in gone for above in _above(path)}
-        if gone & folders_needed or folders_left & {change.path for change in coming}:
-            self._files.commit(going)
-            self._remove_empty(gone, made | folders_left)
-            self._make_room(coming, made)
-            self._files.commit(coming)
-            return
-        self._make_room(coming, made)
-        self._files.commit(changes)
-        self._remove_empty(gone, made)
-
-    def _make_room(self, coming: list[Change], made: set[str]) -> None:
-        """Remove empty folders that came with what is taken back and lie where a file is to be."""
-        places = {change.path for change in coming} & made
-        within = {folder for folder in made if folder in places or places & set(_above(folder))}
-        for folder in sorted(within, key=len, reverse=True):
-            self._remove_if_empty(folder)
-
-    def _remove_empty(self, gone: set[str], made: set[str]) -> None:
-        """Remove folders that came with what is gone, where nothing else is in them."""
-        candidates = made & {above for path in gone for above in _above(path)}
-        for folder in sorted(candidates, key=len, reverse=True):
-            self._remove_if_empty(folder)
-
-    def _remove_if_empty(self, folder: str) -> None:
-        place = self._git.root / folder
-        if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
-            place.rmdir()
 
     async def close(self) -> None:
         """Write the refs that are still missing and let the session go."""
@@ -390,14 +340,6 @@ class Ledger:
         finally:
             self._log.close()
             self._sweep.close()
-
-
-def _above(path: str) -> list[str]:
-    """The folders that a path lies in, the nearest first."""
-    found: list[str] = []
-    while path := path.rpartition("/")[0]:
-        found.append(path)
-    return found
 
 
 def ledger_folder(root: Path, state_dir: Path) -> Path:

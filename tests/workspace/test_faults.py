@@ -1,0 +1,32 @@
+"""Killed or out of space at a system call: every file is old or new, nothing of the user's is lost. A few points of
+each action; `tests/bench/ledger/faults.py` goes through all."""
+
+from pathlib import Path
+
+import pytest
+from support import faults
+from support.faults import Fault
+
+POINTS = [
+    Fault("edit", "kill", "renameat2", 1),
+    Fault("edit", "kill", "renameat2", 2),
+    Fault("edit", "kill", "fsync", 2),
+    Fault("edit", "ENOSPC", "renameat2", 2),
+    Fault("edit", "EIO", "fsync", 1),
+    Fault("checkpoint", "kill", "rename", 2),
+    Fault("checkpoint", "ENOSPC", "write", 2),
+    Fault("undo", "kill", "renameat2", 2),
+    Fault("undo", "ENOSPC", "write", 3),
+    Fault("commit", "kill", "rename", 3),
+    Fault("commit", "ENOSPC", "write", 9),
+]
+
+
+@pytest.mark.skipif(not faults.available(), reason="strace is not installed")  # R18, R21
+@pytest.mark.parametrize("fault", POINTS, ids=lambda fault: f"{fault.action}-{fault.how}-{fault.call}-{fault.at}")
+def test_nothing_is_torn_and_nothing_lost(tmp_path: Path, fault: Fault) -> None:
+    root = faults.prepare(tmp_path, fault.action)
+    code = faults.strike(root, fault)
+    if fault.action in ("edit", "undo"):
+        assert code != 0, "the fault never came"
+    assert faults.problems(root, fault) == []
