@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from tcoder.protocol.errors import SandboxError
-from tcoder.workspace import seccomp
+from tcoder.workspace import sandbox_landlock, seccomp
 from tcoder.workspace.sandbox_binary import Bubblewrap, find_bubblewrap
 from tcoder.workspace.sandbox_bubblewrap import Overlay, View, arguments
 from tcoder.workspace.sandbox_environment import command_environment
@@ -137,12 +137,14 @@ def probe(*, cache: Path | None = None, fresh: bool = False) -> SandboxReport:
         return SandboxReport("none", False, f"no tested sandbox for {sys.platform}", "use --sandbox off")
     binary = find_bubblewrap()
     if binary is None:
-        return SandboxReport("none", False, "bubblewrap is not to be found", _FIX)
+        return _less("bubblewrap is not to be found", _FIX)
     file = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tcoder" / "sandbox.json"
     key = f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.geteuid()} {binary.identity}"
-    if not fresh and (kept := _kept(file, key)) is not None:
+    if not fresh and (kept := _kept(file, key) or _seen.get(key)) is not None:
         return kept
     report = _try_out(binary)
+    if report.holds:
+        _seen[key] = report
     with contextlib.suppress(OSError):  # without a cache folder the next start asks again
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         words = {"key": key, "at": time.time(), "mode": report.mode, "holds": report.holds, "detail": report.detail}
@@ -150,6 +152,9 @@ def probe(*, cache: Path | None = None, fresh: bool = False) -> SandboxReport:
         partial.write_text(json.dumps(words | {"fix": report.fix, "overlay": report.overlay}), encoding="utf-8")
         partial.replace(file)
     return report
+
+
+_seen: dict[str, SandboxReport] = {}  # what held in this process already, for callers with another cache
 
 
 def _kept(file: Path, key: str) -> SandboxReport | None:
@@ -172,7 +177,16 @@ def _try_out(binary: Bubblewrap) -> SandboxReport:
                 "bubblewrap", True, f"{binary.path}; no capabilities, no network; tool caches: {caches}", "", overlay
             )
     fix = _NAMESPACES_FIX if "namespace" in complaint or "uid map" in complaint or "RTM_NEWADDR" in complaint else _FIX
-    return SandboxReport("none", False, complaint, fix)
+    return _less(complaint, fix)
+
+
+def _less(complaint: str, fix: str) -> SandboxReport:
+    """What is left where bubblewrap does not hold; nothing of it is used unless a person says so."""
+    version = sandbox_landlock.abi()
+    if version == 0:
+        return SandboxReport("none", False, complaint, fix)
+    detail = f"{complaint}; reduced containment by Landlock (version {version}) would be there: writes only"
+    return SandboxReport("landlock", False, detail, fix)
 
 
 def _run_check(binary: Bubblewrap, overlay: Overlay) -> str:

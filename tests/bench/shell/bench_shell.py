@@ -1,7 +1,7 @@
 """What the shell and the sandbox cost: `python tests/bench/shell/bench_shell.py [--sessions 200]`.
 
-Prints one line for each figure with its aim: start in the sandbox, `true` through the tool beyond bash itself, memory of
-our process per shell, cancelling a flood, and processes, mounts and folders left after many sessions.
+Prints one line for each figure with its aim: start in the sandbox, `true` through the tool beyond bash itself, memory
+of our process per shell, cancelling a flood, and processes, mounts and folders left after many sessions.
 """
 
 import argparse
@@ -51,7 +51,7 @@ async def main(sessions: int) -> None:
             starts: list[float] = []
             for _ in range(20):
                 shell = open_shell(contained)
-                starts.append(await timed(lambda: shell.run("true", timeout_s=20)))
+                starts.append(await timed(lambda: shell.run("true", timeout_s=20)))  # noqa: B023 awaited here
                 await shell.close()
             print(f"start, {name:10} {milliseconds(starts)}   (aim: 80 ms in the sandbox)")
 
@@ -80,7 +80,7 @@ async def main(sessions: int) -> None:
             await shell.run("sleep 99 & touch ~/.cache/x", timeout_s=20)
             await shell.close()
         left = [one for one in descendants(os.getpid()) if one.state not in "ZX"]
-        folders = [path for path in Path(tempfile.gettempdir()).glob(f"tcoder-shell-{os.getpid()}-*")]
+        folders = list(Path(tempfile.gettempdir()).glob(f"tcoder-shell-{os.getpid()}-*"))
         same = mounts == Path("/proc/self/mounts").read_text()
         print(f"after {sessions} sessions: {len(left)} processes, {len(folders)} folders, mounts unchanged: {same}")
 
