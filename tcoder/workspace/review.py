@@ -223,7 +223,11 @@ def _text(review: Review, name: str) -> Hunk:
 
 
 def _chosen(review: Review, ids: Collection[str]) -> list[Hunk]:
-    return [find(review, name) for name in ids]
+    hunks = {hunk.id: hunk for hunk in review.hunks}
+    for name in ids:
+        if name not in hunks:
+            raise WorkspaceError(f"there is no hunk {name!r}", "see `tcoder review`")
+    return [hunks[name] for name in ids]
 
 
 def _each(review: Review, ids: Collection[str], change: Callable[[Hunk], list[Hunk]]) -> Review:

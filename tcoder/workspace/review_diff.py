@@ -9,7 +9,6 @@ from msgspec import Struct
 from tcoder.protocol.edits import ChangeKind
 from tcoder.protocol.review import Hunk, HunkKind, HunkOrigin
 from tcoder.workspace.git_objects import GITLINK, LINK
-from tcoder.workspace.text import decode_text
 
 CHANGES: dict[str, ChangeKind] = {"A": "added", "M": "modified", "D": "deleted", "T": "modified", "R": "renamed"}
 MAX_CONTEXT = 3
@@ -117,14 +116,16 @@ def _runs(lines: list[bytes], match: re.Match[bytes]) -> list[tuple[Run, tuple[t
     old_at = int(match[1]) + (match[2] == b"0")
     new_at = int(match[3]) + (match[4] == b"0")
     pieces: list[tuple[bytes, list[bytes]]] = []  # kind and lines; a "\\" line takes the ending off the one before
+    last = b""
     for line in lines:
         kind = line[:1]
-        if kind == b"\\":
-            pieces[-1][1][-1] = pieces[-1][1][-1][:-1]
-        elif kind in (b" ", b"+", b"-"):
-            if not pieces or pieces[-1][0] != kind:
-                pieces.append((kind, []))
+        if kind == last:
             pieces[-1][1].append(line[1:] + b"\n")
+        elif kind in (b" ", b"+", b"-"):
+            pieces.append((kind, [line[1:] + b"\n"]))
+            last = kind
+        elif kind == b"\\":
+            pieces[-1][1][-1] = pieces[-1][1][-1][:-1]
     found: list[tuple[Run, tuple[tuple[bytes, ...], tuple[bytes, ...]]]] = []
     number = 0
     before: tuple[bytes, ...] = ()
@@ -174,7 +175,7 @@ def text_hunk(
     function: str = "",
 ) -> Hunk:
     """A run as a hunk that can be decided on."""
-    before, after = (tuple(shown(line, " ") for line in lines) for lines in around)
+    before, after = tuple([shown(line, " ") for line in around[0]]), tuple([shown(line, " ") for line in around[1]])
     header = f"@@ -{_range(run.old_start, len(run.old))} +{_range(run.new_start, len(run.new))} @@"
     return Hunk(
         hunk_id(path, kind, run.old, run.new),
@@ -195,23 +196,23 @@ def _range(start: int, count: int) -> str:
 
 
 def _changed(run: Run) -> tuple[str, ...]:
-    return (*(shown(line, "-") for line in run.old), *(shown(line, "+") for line in run.new))
+    return (*[shown(line, "-") for line in run.old], *[shown(line, "+") for line in run.new])
 
 
 def shown(line: bytes, mark: str) -> str:
     """A line for people; a carriage return at its end is made visible, a missing ending too."""
-    text = decode_text(line)[0]
-    unended = "" if text.endswith("\n") else "\\ no newline"
-    body = text.removesuffix("\n")
-    return mark + (f"{body[:-1]}␍" if body.endswith("\r") else body) + unended
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        text = line.decode("latin-1")
+    if text[-2:] == "\r\n":
+        return f"{mark}{text[:-2]}␍"
+    return mark + text[:-1] if text[-1:] == "\n" else f"{mark}{text}\\ no newline"
 
 
 def hunk_id(path: str, kind: str, old: Sequence[bytes], new: Sequence[bytes]) -> str:
-    digest = hashlib.sha256(f"{path}\0{kind}\0".encode("utf-8", "surrogateescape"))
-    for side in (old, new):
-        digest.update(b"%d\0" % len(side))
-        digest.update(b"".join(side))
-    return digest.hexdigest()[:12]
+    head = f"{path}\0{kind}\0{len(old)}\0{len(new)}\0".encode("utf-8", "surrogateescape")
+    return hashlib.sha256(b"".join((head, *old, *new))).hexdigest()[:12]
 
 
 def whole_kind(file: DiffFile) -> HunkKind | None:
