@@ -8,6 +8,7 @@ The same seed gives the same choice. A package's source archive comes from the p
 import argparse
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -18,11 +19,11 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3])]
 
-from mutations import Mutation, mutations
+from mutations import Mutation, mutations  # noqa: E402 - found through the path above
 
-from tcoder.protocol.checks import CheckCommand, CheckReport
-from tcoder.workspace import checks
-from tests.support.plain_runner import PlainRunner
+from tcoder.protocol.checks import CheckCommand, CheckReport  # noqa: E402 - as above
+from tcoder.workspace import checks  # noqa: E402 - as above
+from tests.support.plain_runner import PlainRunner  # noqa: E402 - as above
 
 HERE = Path(__file__).parent
 CACHE = Path.home() / ".cache" / "tcoder-bench"
@@ -47,15 +48,27 @@ def unpacked(package: dict) -> Path:
             [*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", CACHE, wanted],
             check=True, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        archive = next(path for path in CACHE.glob("*.tar.gz") if path.name.replace("-", "_").startswith(name.replace("-", "_")))
+        archive = next(
+            path for path in CACHE.glob("*.tar.gz") if path.name.replace("-", "_").startswith(name.replace("-", "_"))
+        )
         with tarfile.open(archive) as tar:
             tar.extractall(CACHE, filter="data")
         (CACHE / archive.name.removesuffix(".tar.gz")).rename(folder) if not folder.is_dir() else None
     return folder
 
 
+def environment() -> Path:
+    """An environment with what the packages' tests need, made once."""
+    folder = CACHE / "venv"
+    if not (folder / "bin" / "python").exists():
+        needs = sorted({name for package in packages() for name in package.get("needs", [])})
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "pytest", *needs], check=True)
+    return folder
+
+
 def copy_to(package: dict, target: Path) -> Path:
-    """A git repository with the package as it was released."""
+    """The package as it was released, at `target`."""
     source = unpacked(package)
     subprocess.run(["cp", "-r", "--", str(source), str(target)], check=True)
     return target
@@ -126,6 +139,7 @@ async def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE / "tasks.json")
     options = parser.parse_args()
     options.work.mkdir(parents=True)
+    os.environ["VIRTUAL_ENV"] = str(environment())
     tasks: list[dict] = []
     for package in packages():
         if not options.only or package["name"] == options.only:

@@ -1,0 +1,1 @@
+"""Hours worked, as text and as money."""

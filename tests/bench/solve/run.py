@@ -1,0 +1,159 @@
+"""How many tasks tcoder solves with a model: runs it as a person would, then runs the tests itself.
+
+    .venv/bin/python tests/bench/solve/run.py --model local/qwen2.5-coder-1.5b [--each 2] [--only ID,ID]
+    .venv/bin/python tests/bench/solve/run.py --model … --base-url http://127.0.0.1:8000/v1 --strategy agent
+
+Each task is a package from the package index with one seeded bug (`tasks.json`, made by `seed.py`) or a folder that
+`--folder` names: it holds one folder a task with `repository/` and `instruction.txt`. Solved means that all tests pass
+in a run of this program's own after tcoder has ended; `claimed` is what tcoder said.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3])]
+
+import seed  # noqa: E402 - found through the path above
+
+from tcoder.workspace import checks  # noqa: E402 - as above
+
+HERE = Path(__file__).parent
+INSTRUCTION = "Make the failing tests pass."
+GIT = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "commit.gpgsign=false"]
+
+
+def chosen(options: argparse.Namespace) -> list[dict[str, Any]]:
+    if options.folder:
+        return [
+            {"id": path.name, "folder": str(path), "failing": [], "failing_before": []}
+            for path in sorted(options.folder.iterdir())
+            if (path / "repository").is_dir()
+        ]
+    tasks = json.loads((HERE / "tasks.json").read_text())
+    if options.only:
+        return [task for task in tasks if task["id"] in options.only.split(",")]
+    return [task for task in tasks if not options.each or int(task["id"].rpartition("-")[2]) <= options.each]
+
+
+def prepare(task: dict[str, Any], root: Path) -> str:
+    """The task's repository at `root` with its bug committed; the instruction."""
+    if "folder" in task:
+        shutil.copytree(Path(task["folder"]) / "repository", root)
+        instruction = (Path(task["folder"]) / "instruction.txt").read_text()
+    else:
+        package = next(package for package in seed.packages() if package["name"] == task["package"])
+        seed.copy_to(package, root)
+        for edit in task["edits"]:
+            path = root / edit["path"]
+            lines = path.read_text().split("\n")
+            if lines[edit["line"] - 1] != edit["old"]:
+                raise SystemExit(f"{task['id']}: {edit['path']} is not as it was when the bug was chosen")
+            lines[edit["line"] - 1] = edit["new"]
+            path.write_text("\n".join(lines))
+        instruction = INSTRUCTION
+    if not (root / ".git").exists():
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "as released"]):
+            subprocess.run([*GIT, *command], cwd=root, check=True)
+    return instruction
+
+
+def run_tcoder(root: Path, instruction: str, options: argparse.Namespace) -> dict[str, Any]:
+    argv = [sys.executable, "-m", "tcoder", "--task", instruction, "-C", str(root), "--model", options.model]
+    argv += ["--output-format", "stream-json", "--no-session", "--max-time", str(options.max_time)]
+    argv += ["--strategy", options.strategy] if options.strategy else []
+    argv += ["--base-url", options.base_url] if options.base_url else []
+    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+    lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    return {"events": lines, "exit": ended.returncode, "stderr": ended.stderr[-2000:]}
+
+
+async def judge(root: Path, task: dict[str, Any]) -> bool:
+    report = await seed.run_tests(root, checks.find(root)[0])
+    wrong = {test.id for test in report.failing} - set(task["failing_before"])
+    return not report.problem and bool(report.tests) and not wrong
+
+
+def measure(task: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="solve-") as folder:
+        root = Path(folder) / "repository"
+        instruction = prepare(task, root)
+        began = time.monotonic()
+        ran = run_tcoder(root, instruction, options)
+        seconds = time.monotonic() - began
+        diff = subprocess.run(["git", "diff", "--numstat"], cwd=root, capture_output=True, text=True, check=True).stdout
+        solved = asyncio.run(judge(root, task))
+    events = ran["events"]
+    result = events[-1] if events else {}
+    attempts = [event["attempt"] for event in events if event.get("type") == "attempt_recorded"]
+    kept = [attempt for attempt in attempts if attempt["kept"]]
+    by = ("model" if kept[-1]["variant"] else "small edit") if kept else ""
+    usage = result.get("usage", {})
+    located = [e["location"]["symbols"] for e in events if e.get("type") == "located"]
+    where = [edit["function"] for edit in task.get("edits", [])]
+    ranks = [i for i, s in enumerate(located[0]) if s["name"] in where] if located else []
+    return {
+        "id": task["id"], "operator": "+".join(edit["operator"] for edit in task.get("edits", [])), "solved": solved,
+        "claimed": result.get("verified"), "by": by,
+        "attempts": len(attempts), "calls": usage.get("calls", 0), "tokens": sum(
+            usage.get(name, 0) for name in ("input_uncached", "cache_read", "cache_write", "output")
+        ), "seconds": round(seconds, 1), "diff": sum(int(n) for n in diff.replace("\t", " ").split() if n.isdigit()),
+        "suspect_rank": ranks[0] + 1 if ranks else None, "exit": ran["exit"],
+        "stderr": "" if solved else ran["stderr"][-400:],
+    }  # fmt: skip
+
+
+def show(results: list[dict[str, Any]]) -> None:
+    columns = ("id", "operator", "solved", "claimed", "by", "attempts", "calls", "tokens", "seconds", "diff")
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for one in results:
+        print("| " + " | ".join(str(one[column]) for column in columns) + " |")
+    solved = [one for one in results if one["solved"]]
+    false_claims = sum(one["claimed"] is True and not one["solved"] for one in results)
+    median = statistics.median(one["seconds"] for one in solved) if solved else 0
+    by_model = sum(one["by"] == "model" for one in solved)
+    print(
+        f"\nsolved {len(solved)} of {len(results)} ({by_model} by the model, {len(solved) - by_model} by a"
+        f" small edit), median {median:.0f} s a solved task, {false_claims} unsolved called solved,"
+        f" {sum(one['calls'] for one in results)} calls, {sum(one['tokens'] for one in results)} tokens"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--base-url", default="")
+    parser.add_argument("--strategy", default="")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--each", type=int, default=0, help="so many tasks a package; 0 = all")
+    parser.add_argument("--max-time", type=int, default=240)
+    parser.add_argument("--out", type=Path, help="one JSON line a task")
+    options = parser.parse_args()
+    os.environ["VIRTUAL_ENV"] = str(seed.environment())
+    results: list[dict[str, Any]] = []
+    for task in chosen(options):
+        results.append(measure(task, options))
+        last = results[-1]
+        print(
+            f"{last['id']}: {'solved' if last['solved'] else 'not solved'}, {last['seconds']} s",
+            file=sys.stderr,
+            flush=True,
+        )
+        if options.out:
+            with options.out.open("a") as file:
+                file.write(json.dumps(last) + "\n")
+    show(results)
+
+
+if __name__ == "__main__":
+    main()
