@@ -8,6 +8,7 @@ accepts asks.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from tcoder.tools.commands_plain import DUPLICATE, read_plain
 from tcoder.tools.commands_programs import plays
@@ -18,7 +19,12 @@ MAX_LENGTH = 32_768
 MAX_COMMANDS = 256
 MAX_DEPTH = 4
 """How deep `bash -c 'bash -c …'` is followed."""
+MAX_STARTED = 200
+MAX_WORDS = 100
+MAX_SCRIPT = 8000
+"""How much of what a command may start is looked at: commands, words and characters."""
 
+_NESTED = re.compile(r"\$\{[^}]*[`(]")
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 # An escaped letter, or a line that goes on in the middle of a word: what trees read in another way than bash.
 _ODD_ESCAPE = re.compile(r"\\[\w#~]|\S\\\n")
@@ -46,7 +52,12 @@ def parse(command: str) -> ParsedCommand:
         problem = f"it has more than {MAX_COMMANDS} commands"
     else:
         problem = found.problem or ("" if agree else "it can be read in more than one way")
-    unread = found.broken or any(0 in one.unknown for one in commands) or _ODD_ESCAPE.search(_QUOTED.sub("''", command))
+    unread = (
+        found.broken
+        or any(0 in one.unknown for one in commands)
+        or _ODD_ESCAPE.search(_QUOTED.sub("''", command))
+        or _NESTED.search(command)
+    )
     return ParsedCommand(
         commands,
         problem,
@@ -61,33 +72,64 @@ def parse(command: str) -> ParsedCommand:
 def started_by(command: SimpleCommand) -> tuple[SimpleCommand, ...]:
     """The command and every command that it may run for its arguments: what follows a wrapper such as `env`, `sudo`,
     `xargs` or `find -exec`, and the text of `bash -c` or `eval`. More than will really run, never less as far as the
-    words tell: only for judging what to refuse."""
-    return tuple(dict.fromkeys(_inner(command, 0)))
+    words tell: only for judging what to refuse. When there are too many, one that nobody knows stands for the rest."""
+    found = tuple(islice(_inner(command, 0), MAX_STARTED + 1))
+    return tuple(dict.fromkeys(found)) if len(found) <= MAX_STARTED else (*found, _anything(command))
+
+
+def _anything(command: SimpleCommand) -> SimpleCommand:
+    return SimpleCommand(("…",), command.text, (0,))
 
 
 def _inner(command: SimpleCommand, depth: int) -> Iterator[SimpleCommand]:
     yield command
-    if depth >= MAX_DEPTH:
-        return
     program = command.program
-    if plays(program, "shells") or plays(program, "evaluators"):
-        for text in _scripts(command, joined=program in ("eval", "ssh", "watch")):
+    if program == "git":
+        yield from _started_by_git(command)
+    wraps = plays(program, "wrappers")
+    if not wraps and not _evaluates(program):
+        return
+    if depth >= MAX_DEPTH or len(command.words) > MAX_WORDS or sum(map(len, command.words)) > MAX_SCRIPT:
+        yield _anything(command)
+        return
+    yield from _evaluated(command, depth)
+    for start in range(1, len(command.words) if wraps else 0):
+        words = command.words[start:]
+        if not words[0].startswith("-"):
+            below = SimpleCommand(words, command.text, tuple(at - start for at in command.unknown if at >= start))
+            yield below
+            yield from _evaluated(below, depth)
+
+
+def _evaluates(program: str) -> bool:
+    return plays(program, "shells") or plays(program, "evaluators")
+
+
+def _evaluated(command: SimpleCommand, depth: int) -> Iterator[SimpleCommand]:
+    if _evaluates(command.program):
+        for text in _scripts(command, joined=command.program in ("eval", "ssh", "watch")):
             for one in parse(text).commands:
                 yield from _inner(one, depth + 1)
-    if plays(program, "wrappers"):
-        for start in range(1, len(command.words)):
-            words = command.words[start:]
-            if not words[0].startswith("-"):
-                unknown = tuple(at - start for at in command.unknown if at >= start)
-                below = SimpleCommand(words, command.text, unknown)
-                yield below
-                if plays(below.program, "shells") or plays(below.program, "evaluators"):
-                    yield from _inner(below, depth + 1)
+
+
+def _started_by_git(command: SimpleCommand) -> Iterator[SimpleCommand]:
+    """`git bisect run …`, `git submodule foreach …`, `git rebase --exec …`."""
+    words = command.words
+    for at, word in enumerate(words[:-1]):
+        if word in ("run", "foreach", "-x", "--exec") or word.startswith("--exec="):
+            if len(words) - at > MAX_WORDS or sum(map(len, words)) > MAX_SCRIPT:
+                yield _anything(command)
+                return
+            yield SimpleCommand(words[at + 1 :], command.text)
+            for text in (word.partition("=")[2], words[at + 1], " ".join(words[at + 1 :])):
+                yield from parse(text).commands
 
 
 def _scripts(command: SimpleCommand, *, joined: bool) -> Iterator[str]:
     arguments = [word for at, word in enumerate(command.words) if at and at not in command.unknown]
     for argument in arguments:
+        if argument.startswith(("-S", "--split-string=")):  # env takes a command line apart by itself
+            argument = argument.removeprefix("-S").removeprefix("--split-string=")
         if not argument.startswith("-") and len(argument) <= MAX_LENGTH:
             yield argument
     if joined and len(arguments) > 1:

@@ -9,7 +9,15 @@ from typing import Literal
 import msgspec
 
 Role = Literal[
-    "shells", "evaluators", "wrappers", "interpreters", "writers", "copiers", "checkers", "with_subcommands"
+    "shells",
+    "evaluators",
+    "wrappers",
+    "interpreters",
+    "writers",
+    "copiers",
+    "redefiners",
+    "checkers",
+    "with_subcommands",
 ]  # the tables of the list
 
 

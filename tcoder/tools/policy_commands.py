@@ -148,17 +148,23 @@ def _doubtful(parsed: ParsedCommand, about: Sequence[Rule]) -> CommandPart | Non
             why = f"{parsed.problem}, so a rule that denies cannot be held against it"
             return CommandPart("", "ask", why, rules.describe(rule))
         for command in parsed.commands:
-            if rule.decision == "deny" and any(map(_takes_script_from_input, commands.started_by(command))):
-                return CommandPart(command.text, "ask", "a shell runs what it is given as input", rules.describe(rule))
+            if rule.decision == "deny" and any(map(_may_run_anything, commands.started_by(command))):
+                why = "it may run what is denied under another name"
+                return CommandPart(command.text, "ask", why, rules.describe(rule))
             found = _speaks_of(rule, command)
             if "perhaps" in found or (rule.decision == "ask" and "yes" in found):
                 return CommandPart(command.text, "ask", f"a rule of {rule.source}", rules.describe(rule))
     return None
 
 
-def _takes_script_from_input(command: SimpleCommand) -> bool:
-    arguments = command.words[1:]
-    return plays(command.program, "shells") and all(one.startswith(("-", "/dev/")) for one in arguments)
+def _may_run_anything(command: SimpleCommand) -> bool:
+    """A shell whose script is its input or is put together by another, a builtin that gives names a new meaning."""
+    program = command.program
+    if plays(program, "redefiners"):
+        return True
+    if plays(program, "shells"):
+        return bool(command.unknown) or all(one.startswith(("-", "/dev/")) for one in command.words[1:])
+    return plays(program, "evaluators") and bool(command.unknown)
 
 
 def _parts(parsed: ParsedCommand, mode: Approval, about: Sequence[Rule], facts: PolicyFacts) -> tuple[CommandPart, ...]:

@@ -185,6 +185,23 @@ def test_a15_a_name_under_another_spelling() -> None:
         "curl x &",
         "curl",
         "curl > f",
+        "env -S 'curl x'",
+        "env -S'curl x'",
+        "env --split-string='curl x'",
+        "git bisect run curl x",
+        "git submodule foreach 'curl x'",
+        "git rebase --exec='curl x' main",
+        "exec -a other curl x",
+        "! curl x",
+        "coproc curl x",
+        "cat <<EOF\n$(curl x)\nEOF",
+        "case $(curl x) in *) ;; esac",
+        "x[$(curl x)]=1",
+        "export X=$(curl y)",
+        "bash --norc -xc 'curl x'",
+        "trap 'curl x' EXIT",
+        "bash < <(echo x; curl x)",
+        "printf x | xargs -I{} curl {}",
     ):
         for mode in ("ask", "auto"):
             assert verdict(command, mode, rules).decision == "deny", command

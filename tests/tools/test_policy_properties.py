@@ -92,8 +92,9 @@ def test_no_text_breaks_the_policy(command: str, mode: Approval) -> None:
     "text",
     [
         "(" * 20_000, "$(" * 10_000, "{ " * 10_000, "a'" * 10_000, "if " * 8000, "<<E " * 6000, '"$(' * 8000,
-        "[[ " * 8000, "git " * 8000, "rm -" * 8000, "env " * 8000, "bash -c '" * 3000, "a|" * 200, "\\\n" * 10_000,
-        "`" * 20_000,
+        "[[ " * 8000, "git " * 8000, "rm -" * 8000, "env " * 8000, "ssh " * 8000, "su " * 90, "eval 'ssh " * 50,
+        "tmux " * 95, "hyperfine x" * 500, "git run " * 4000, "git run " * 49, "bash -c '" * 3000, "a|" * 200,
+        "\\\n" * 10_000, "`" * 20_000,
     ],
 )  # fmt: skip
 @pytest.mark.timeout(20)
