@@ -150,7 +150,8 @@ def test_a_command_cannot_leave_the_workspace(desk: Desk, serve: Any) -> None:
     outside = desk.root.parent / "outside"
     outside.mkdir()
     server = serve(
-        call("shell", command=f"touch {outside}/PWNED; touch inside.txt; touch .git/hooks/pre-commit"),
+        call("shell", command=f"touch {outside}/PWNED; touch inside.txt"),
+        call("shell", command="python -c \"open('.git/hooks/pre-commit', 'w')\""),
         call("write", path="../outside/PWNED", content="x"),
         call("write", path=".git/hooks/pre-commit", content="x"),
         {"text": "done"},
