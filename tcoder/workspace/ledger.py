@@ -75,7 +75,7 @@ class Ledger:
 
     async def _resume(self) -> None:
         """Go on from where an earlier run stopped: what has changed since is not recorded yet."""
-        self._recorded = await self._snapshots.take()
+        self._recorded = await self._snapshots.tree()
         if not self._timeline:
             return
         patches = [item for item in self._timeline if isinstance(item, Patch)]

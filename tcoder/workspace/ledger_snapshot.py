@@ -50,15 +50,20 @@ class Snapshots:
                 mtime = _mtime_ns(self._git_dir / "index")
                 await asyncio.to_thread(ledger_seed.adopt, self.sweep, index, doubtful, mtime, began)
         self._rules = self._rule_stamps()
-        await self._look()
+        await self._take_in_all(await asyncio.to_thread(self.sweep.look_around))
+        self._look_at_submodules()
         self.sweep.settle()
+
+    async def tree(self) -> str:
+        """The tree as it was at the last look."""
+        return await asyncio.to_thread(self.sweep.trees.root)
 
     async def take(self) -> str:
         """The tree as it is now. Raises `GitError`, `WorkspaceError`; then the next one looks at everything again."""
         try:
             self.sweep.begin()
             await self._look()
-            return await asyncio.to_thread(self.sweep.trees.root)
+            return await self.tree()
         except (GitError, WorkspaceError):
             self.sweep.distrust()
             raise
@@ -95,9 +100,12 @@ class Snapshots:
         if any(path.endswith(".gitignore") for path in (*self.sweep.touched, *found.files)):
             self.sweep.distrust(ignored=True)
             found = await asyncio.to_thread(self.sweep.look)
+        await self._take_in_all(found)
+        self._look_at_submodules()
+
+    async def _take_in_all(self, found: Found) -> None:
         while found.files or found.folders:
             found = await self._take_in(found)
-        self._look_at_submodules()
 
     async def _take_in(self, found: Found) -> Found:
         ignored = await self._ignored((*found.files, *found.folders))

@@ -102,6 +102,10 @@ class Sweep:
                 self.cover(path)
         return self._list_all(changed)
 
+    def look_around(self) -> Found:
+        """Name what is new in the folders, without looking at the files that are known."""
+        return self._list_all(list(self.folders))
+
     def _list_all(self, names: Iterable[str]) -> Found:
         files: list[str] = []
         folders: list[str] = []
