@@ -11,24 +11,35 @@ RULES_LIMIT = 24_000
 
 
 class Frame(Struct, frozen=True):
-    """The part of every request that is frozen for a session, so that prompt caches hold."""
+    """The part of every request that is frozen between two compactions, so that prompt caches hold. `layers` names
+    its parts with their length in characters, in the order in which they are sent."""
 
     system: str
     tools: tuple[ToolSpec, ...]
     cache_key: str
+    layers: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def length(self) -> int:
+        """Characters above the conversation."""
+        return sum(size for _, size in self.layers) or len(self.system)
 
 
-def system_text(instructions: str, rules: str, facts: str, outline: str = "") -> str:
+def frame(
+    instructions: str, facts: str, rules: str, tools: tuple[ToolSpec, ...], cache_key: str, outline: str = ""
+) -> Frame:
     """The system prompt: tcoder's instructions, facts that do not change in a session, the project's own rules, and
     the outline. No clock, no git status: they would break the cache at every call."""
-    layers = [instructions]
-    if facts:
-        layers.append(facts)
-    if rules:
-        layers.append(f"# Project rules\n\n{rules[:RULES_LIMIT]}")
-    if outline:
-        layers.append(f"# Repository outline\n\n{outline}")
-    return "\n\n".join(layers)
+    head = "\n\n".join(text for text in (instructions, facts) if text)
+    cut = f"\n(… {len(rules) - RULES_LIMIT} more characters)" if len(rules) > RULES_LIMIT else ""
+    texts = (
+        ("system", head),
+        ("project rules", f"# Project rules\n\n{rules[:RULES_LIMIT]}{cut}" if rules else ""),
+        ("repository outline", f"# Repository outline\n\n{outline}" if outline else ""),
+    )
+    offered = sum(len(tool.name) + len(tool.description) + len(str(tool.parameters)) for tool in tools)
+    layers = (("tools", offered), *((name, len(text)) for name, text in texts if text))
+    return Frame("\n\n".join(text for _, text in texts if text), tools, cache_key, layers)
 
 
 def build(state: SessionState, frame: Frame, variant: ModelVariant) -> ModelRequest:

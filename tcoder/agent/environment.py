@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcoder.agent.context import Frame
 from tcoder.agent.grants import Grants
 from tcoder.index import Index
 from tcoder.protocol.budget import Budget
@@ -21,8 +22,9 @@ from tcoder.workspace.shell import Shell
 class Environment:
     """`variants` are the slider's ends and may change when a person chooses another model, which `resolve` looks up.
     `ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
-    that is unknown or switched off. `interactive` says whether a person can answer questions. `yolo` skips questions
-    but no denials. `sandbox` names what contains commands, empty when nothing does."""
+    that is unknown or switched off. `frame` reads again what stands above the conversation.
+    `interactive` says whether a person can answer questions. `yolo` skips questions but no denials. `sandbox` names
+    what contains commands, empty when nothing does."""
 
     root: Path
     version: str
@@ -38,6 +40,7 @@ class Environment:
     budget: Budget
     resolve: Callable[[str], dict[VariantName, ModelVariant]]
     stored_sessions: Callable[[], tuple[SessionSummary, ...]]
+    frame: Callable[[], Awaitable[Frame]] | None = None
     checks: CheckCommand | None = None
     checks_timeout_s: float = 900.0
     max_attempts: int = 5

@@ -16,12 +16,12 @@ async def run(turn: Turn) -> Ending:
     attempts = empty = 0
     disproven, proof = "", None
     while True:
-        message = await turn.ask(turn.build())
+        message = await turn.converse()
         if message.calls:
             await _call_all(turn, message)
             turn.deliver_steering()
             continue
-        if not message.text.strip() or message.stop == "length":
+        if not message.text.strip() or message.stop in ("length", "context_full"):
             empty += 1
             if empty >= MAX_EMPTY:
                 raise halt.no_progress(f"the model's answer was empty or cut off {empty} times")
@@ -47,7 +47,7 @@ async def run(turn: Turn) -> Ending:
 async def _call_all(turn: Turn, message: AssistantMessage) -> None:
     """One result for each call, in order."""
     for call in message.calls:
-        if message.stop == "length":
+        if message.stop in ("length", "context_full"):
             turn.refuse(call, CUT_OFF)
         else:
             await turn.call(call)

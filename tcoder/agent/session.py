@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from tcoder.agent import halt, queries
+from tcoder.agent import compaction, halt, queries
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
 from tcoder.agent.journal import Journal
@@ -68,6 +68,7 @@ from tcoder.protocol.ops import (
 from tcoder.protocol.outcome import Duration, ExitCode
 from tcoder.protocol.permissions import Question, Verdict
 from tcoder.protocol.queries import Query, Reply
+from tcoder.protocol.request import ModelRequest
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 
 StrategyRunner = Callable[[Turn], Awaitable[Ending]]
@@ -124,6 +125,7 @@ class Session:
         self._chores: set[asyncio.Task[None]] = set()
         self._closing: Close | None = None
         self._journal_problem = ""
+        self.last_request: ModelRequest | None = None
 
     # -- the one writer
 
@@ -204,7 +206,7 @@ class Session:
                 self.record(PlanChanged(op.steps, "person"))
             case Close():
                 await self._close(op)
-            case RunShell() | MakeCheckpoint() | Undo() | Redo() | Rollback() | RunChecks():
+            case RunShell() | MakeCheckpoint() | Undo() | Redo() | Rollback() | RunChecks() | Compact():
                 self._start_chore(op)
             case SetModel():
                 self._set_variants(self.env.resolve(op.model), f"the person chose {op.model}")
@@ -212,8 +214,6 @@ class Session:
                 variants = self.env.variants.items()
                 changed: dict[VariantName, ModelVariant] = {name: replace(v, effort=op.effort) for name, v in variants}
                 self._set_variants(changed, f"the person chose effort {op.effort}")
-            case Compact():
-                raise UsageError("this session cannot be compacted", "start a new one with /new")
             case JudgeHunks() | EditHunk() | SplitHunk() | CommitAccepted():
                 raise UsageError("this session has no review", "commit with git")
 
@@ -281,6 +281,12 @@ class Session:
             return await answer
         finally:
             del self._questions[question.id]
+
+    async def renew_frame(self) -> Frame:
+        """The rules and the outline as they are now."""
+        if self.env.frame is not None:
+            self.frame = await self.env.frame()
+        return self.frame
 
     async def query(self, query: Query) -> Reply:
         return await queries.answer(self, query)
@@ -377,6 +383,8 @@ class Session:
                 self._tell_model(await ledger.rollback(op.checkpoint_id), "rolled back")
             case RunChecks():
                 await turn.run_checks("attempt")
+            case Compact():
+                await compaction.summarise(turn, op.focus)
             case _:
                 raise UsageError(f"{type(op).__name__} cannot be done now")
 

@@ -62,8 +62,8 @@ class SessionState(Struct, frozen=True):
     since nothing may stand between calls and their results. `switched_at` is the number of the last call before the
     slider moved; `after_turn` is the stop to go back to when it moved for one turn only. `said` is what the person
     wrote, and `tried` every attempt, of the whole session. `characters` is the length of `messages`, `measured` the
-    last length whose tokens were counted. `cache_break` is why the next request will not begin with the one before it,
-    and `last_break` what broke the prompt cache last, in words."""
+    last length whose tokens were counted; `summary` is the last that a model wrote. `cache_break` is why the next
+    request will not begin with the one before it, and `last_break` what broke the prompt cache last, in words."""
 
     session_id: str = ""
     name: str = ""
@@ -74,6 +74,7 @@ class SessionState(Struct, frozen=True):
     cache_break: CacheBreak = ""
     last_break: str = ""
     compactions: int = 0
+    summary: str = ""
     pending: tuple[ToolCall, ...] = ()
     gathered: tuple[ToolResult, ...] = ()
     held: tuple[UserMessage, ...] = ()
@@ -215,6 +216,7 @@ def _compacted(state: SessionState, event: Compacted) -> SessionState:
         measured=Measured(characters, event.tokens_after),
         cache_break="compaction",
         compactions=state.compactions + 1,
+        summary=event.summary or state.summary,
     )
 
 
@@ -230,6 +232,7 @@ def _rewound(state: SessionState, event: Rewound) -> SessionState:
         gathered=(),
         held=(),
         cache_break="rewind",
+        summary="",
     )
 
 

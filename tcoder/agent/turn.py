@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
-from tcoder.agent import breaker, budget, context, halt, permission
+from tcoder.agent import breaker, budget, compaction, context, halt, permission
 from tcoder.agent.environment import Environment
 from tcoder.agent.proof import Proof, judge
 from tcoder.agent.situation import situation
@@ -38,7 +38,7 @@ from tcoder.protocol.messages import AssistantMessage, ToolCall, ToolResult
 from tcoder.protocol.ops import Decide
 from tcoder.protocol.permissions import Question, Verdict
 from tcoder.protocol.plan import PlanStep
-from tcoder.protocol.request import ModelReply, ModelRequest, TextDelta
+from tcoder.protocol.request import CacheBreak, ModelReply, ModelRequest, TextDelta
 from tcoder.protocol.variant import ModelVariant
 from tcoder.tools.base import Kind, Reply, ToolContext
 from tcoder.tools.edit import apply
@@ -52,9 +52,13 @@ class Recorder(Protocol):
 
     @property
     def state(self) -> SessionState: ...
+
+    last_request: ModelRequest | None
+
     def record(self, event: Event) -> Recorded: ...
     def emit(self, delta: Delta) -> None: ...
     async def ask_person(self, call_id: str, question: Question, verdict: Verdict) -> Decide: ...
+    async def renew_frame(self) -> context.Frame: ...
 
 
 class Turn:
@@ -73,7 +77,6 @@ class Turn:
         self.denied: list[str] = []
         self.unfinished = ""
         self._steps: list[breaker.Step] = []
-        self._previous: ModelRequest | None = None
         self._low: set[str] = set()
         self._running: ToolCall | None = None
         self._checkpointed = False
@@ -168,17 +171,35 @@ class Turn:
             self.record(VariantChanged(chosen.stop, state.automatic, sticky=True, reason=chosen.reason, by="rules"))
         return context.build(self.state, self.frame, self.variant)
 
+    async def converse(self) -> AssistantMessage:
+        """The model's next answer in the conversation, which is made shorter first where it has grown too long.
+        Raises as `ask`, and `Halt` when there is no room."""
+        self.check_budget()
+        await compaction.make_room(self)
+        try:
+            return await self.ask(self.build())
+        except ModelError as error:
+            if error.failure != "context_full" or not await compaction.make_room(self, full=True):
+                raise
+        return await self.ask(self.build())
+
+    async def renew_frame(self) -> None:
+        """Read again what stands above the conversation, now that the prompt cache is lost anyway."""
+        self.frame = await self.session.renew_frame()
+
     async def ask(self, request: ModelRequest, *, aside: bool = False, reason: str = "") -> AssistantMessage:
         """Ask the model within the budget; deltas are shown as they come. Raises `Halt`, or `ModelError` when there is
         no answer after the retries of the client."""
         self.check_budget(tell_model=not aside)
         number = self.state.calls + 1
-        kept = aside or context.continues(self._previous, request)
+        broken: CacheBreak = ""
         if not aside:
-            self._previous = request
+            if not context.continues(self.session.last_request, request):
+                broken = self.state.cache_break or "variant"
+            self.session.last_request = request
         variant = request.variant
         reason = reason or ("" if aside else self._reason)
-        self.record(ModelAsked(number, variant.name, variant.id, reason, kept, "" if kept else "variant", aside))
+        self.record(ModelAsked(number, variant.name, variant.id, reason, not broken, broken, aside))
         began = time.monotonic()
         partial: list[str] = []
         reply: ModelReply | None = None

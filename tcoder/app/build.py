@@ -33,6 +33,8 @@ from tcoder.tools import registry
 from tcoder.workspace.files import WorkspaceFiles
 from tcoder.workspace.ledger import Ledger
 
+OUTLINE_TOKENS = 1_000
+
 
 def new_session_id() -> str:
     """Sortable by time, unique without asking anybody."""
@@ -72,6 +74,12 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     if options.allowed_tools:
         tools = tools.only(options.allowed_tools)
     ledger = _LateLedger(lambda: Ledger.open(place.root, place.config.folders.state, session_id))
+    index = Index.open(place.root, place.config.folders.cache)
+
+    async def renewed() -> context.Frame:
+        outline = await index.outline(budget_tokens=OUTLINE_TOKENS) if index.state().complete >= 1 else ""
+        return parts.frame(place, options, tests, tools.specs, session_id, outline)
+
     env = Environment(
         root=place.root,
         version=__version__,
@@ -79,7 +87,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         variants=chosen,
         strategy=None if settings.strategy == "auto" else settings.strategy,
         files=WorkspaceFiles(place.root),
-        index=Index.open(place.root, place.config.folders.cache),
+        index=index,
         runner=shell,
         ledger=ledger,
         tools=tools,
@@ -87,6 +95,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         stored_sessions=lambda: summarise_all(place.sessions)[0],
         grants=Grants(parts.rules_of(settings), place.sessions / "rules.toml"),
         budget=parts.budget_of(settings),
+        frame=renewed,
         checks=tests,
         checks_timeout_s=settings.checks.timeout_s,
         max_attempts=settings.checks.max_attempts,
@@ -99,7 +108,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     past = loaded.events if loaded else ()
     session = Session(
         env,
-        context.Frame(parts.system_prompt(place, options, tests), tools.specs, session_id),
+        parts.frame(place, options, tests, tools.specs, session_id),
         journal,
         _strategy,
         state=replay(recorded.event for recorded in past),

@@ -17,6 +17,7 @@ from tcoder.protocol.budget import Budget
 from tcoder.protocol.checks import CheckCommand
 from tcoder.protocol.errors import SandboxError, UsageError
 from tcoder.protocol.handles import Model
+from tcoder.protocol.messages import ToolSpec
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.variant import ModelVariant
 from tcoder.resources import prompt
@@ -31,7 +32,7 @@ RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 def open_model(place: Place, on_note: Callable[[str], None] | None = None) -> Model:
     """A model object over all providers; each is opened at its first request. `on_note` hears what is being waited
     for while an embedded engine starts."""
-    keys = place.config.folders.config / "credentials.toml"
+    keys = place.config.folders.config / credentials.FILE
     settings = place.settings
 
     def open_one(variant: ModelVariant) -> Model:
@@ -80,15 +81,22 @@ def find_checks(place: Place, options: Options) -> CheckCommand | None:
     return next((command for command in found if command.kind == "test"), None)
 
 
-def system_prompt(place: Place, options: Options, tests: CheckCommand | None) -> str:
-    """The frozen head of every prompt."""
+def frame(
+    place: Place,
+    options: Options,
+    tests: CheckCommand | None,
+    tools: tuple[ToolSpec, ...],
+    session_id: str,
+    outline: str = "",
+) -> context.Frame:
+    """The frozen head of every prompt, its rules as they are on the disk now."""
     facts = f"Tests: `{tests.command}`" if tests else ""
     rules = [file for name in RULE_FILES if (file := place.root / name).is_file()][:1]
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in rules]
     if options.append_system_prompt:
         texts.append(_read_prompt(Path(options.append_system_prompt)))
     instructions = prompt("system/agent").replace("$root", str(place.root))
-    return context.system_text(instructions, "\n\n".join(texts), facts)
+    return context.frame(instructions, facts, "\n\n".join(texts), tools, session_id, outline)
 
 
 def _read_prompt(path: Path) -> str:

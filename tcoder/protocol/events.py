@@ -172,12 +172,13 @@ class ApprovalChanged(Struct, frozen=True, tag="approval_changed"):
 
 
 class Compacted(Struct, frozen=True, tag="compacted"):
-    """From here on the conversation is `messages`."""
+    """From here on the conversation is `messages`. `summary` is what the model wrote for it."""
 
     messages: tuple[Message, ...]
     tokens_before: int
     tokens_after: int
     how: Literal["results_dropped", "summary"]
+    summary: str = ""
 
 
 class Rewound(Struct, frozen=True, tag="rewound"):
