@@ -104,6 +104,8 @@ class SessionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`project_rules` are the `rules` of a trusted repository's own file."""
+
     model: str = ""
     base_url: str = ""
     api: Dialect | None = None
@@ -121,6 +123,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     checks: ChecksSettings = ChecksSettings()
     budget: BudgetSettings = BudgetSettings()
     rules: tuple[RuleSettings, ...] = ()
+    project_rules: tuple[RuleSettings, ...] = ()
     local: LocalSettings = LocalSettings()
     ui: UiSettings = UiSettings()
     plugins: PluginSettings = PluginSettings()
@@ -232,6 +235,8 @@ def _merge_project(
         notices.append(f"{path} may not set {', '.join(known)}; ignored")
     for key in known:
         del values[key]
+    if "rules" in values:
+        values["project_rules"] = values.pop("rules")  # they may ask and deny, never allow: the policy sees to that
     _merge(merged, values, sources, str(path))
 
 

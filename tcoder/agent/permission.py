@@ -37,8 +37,10 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
         raise DeniedError(
             f"the person declined this call{why}", "ask what they would rather have, or do it another way"
         )
-    if decided.answer != "once" and (rule := policy_question.always_rule(asked)):
-        env.grants.add(rule, decided.answer)
+    if decided.answer != "once":
+        edited = policy_question.rule_from(decided.rule, asked) if decided.rule else None
+        if rule := edited or policy_question.always_rule(asked):
+            env.grants.add(rule, decided.answer)
 
 
 def _facts(env: "Environment", call: policy.PolicyCall) -> policy.PolicyFacts:

@@ -1,5 +1,6 @@
 """`tcoder policy check -- COMMAND`: what the permission policy says of a command, and why."""
 
+import shlex
 import sys
 
 from tcoder.app.options import Options
@@ -23,11 +24,18 @@ async def run(options: Options) -> int:
         network=settings.network == "on",
         trusted=place.trusted,
         root=str(place.root),
+        cwd=str(place.root),
     )
-    call = policy.PolicyCall("shell", "shell", command=" ".join(words))
+    call = policy.PolicyCall("shell", "shell", command=words[0] if len(words) == 1 else shlex.join(words))
     verdict = policy.judge(call, settings.approval or "ask", rules_of(settings), facts)
     if options.json:
-        sys.stdout.write(encode(verdict).decode() + "\n")
+        body = {
+            "verdict": verdict.decision,
+            "reason": verdict.reason,
+            "rule": verdict.rule,
+            "parts": verdict.parts,
+        }
+        sys.stdout.write(encode(body).decode() + "\n")
     else:
         sys.stdout.write(f"{verdict.decision}: {verdict.reason}\n")
         if verdict.rule:
