@@ -1,8 +1,14 @@
 """Reading and writing below a root: what is refused, what is kept, what happens when somebody else writes too."""
 
+import contextlib
 import os
+import resource
+import signal
 import socket
 import stat
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -334,3 +340,65 @@ def test_a_character_that_the_encoding_lacks(root: Path) -> None:
     with pytest.raises(WorkspaceError, match="latin-1"):
         do(root, Replace("f", "b", "€"))
     assert (root / "f").read_bytes() == b"\xe9 b\n"
+
+
+def test_a_folder_that_turns_into_a_link_and_back_while_edits_run(root: Path) -> None:  # A23
+    outside = root.parent / "app-evil"
+    (root / "real").mkdir()
+    (root / "d").symlink_to("real")
+    stop = threading.Event()
+
+    def flip() -> None:
+        while not stop.is_set():
+            for target in (str(outside), "real"):
+                (root / "next").symlink_to(target)
+                (root / "next").rename(root / "d")
+
+    thread = threading.Thread(target=flip)
+    thread.start()
+    try:
+        for number in range(300):
+            with contextlib.suppress(WorkspaceError):
+                do(root, WriteFile("d/x.txt", f"{number}\n"))
+    finally:
+        stop.set()
+        thread.join()
+    assert list(outside.iterdir()) == []
+    assert sorted(os.listdir(root / "real")) in ([], ["x.txt"])
+
+
+def test_a_full_disk_leaves_the_old_file(root: Path) -> None:  # R21
+    (root / "a").write_text("1\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(WorkspaceError, match="nothing was changed"):
+            do(root, WriteFile("b", "b\n"), WriteFile("a", "x" * 10_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert {place.name: place.read_text() for place in root.iterdir()} == {"a": "1\n"}
+
+
+def test_a_folder_that_may_not_be_written(root: Path) -> None:  # R22
+    (root / "d").mkdir()
+    (root / "d" / "a").write_text("1\n")
+    script = (
+        "import os, pathlib, sys\n"
+        "from tcoder.protocol.errors import WorkspaceError\n"
+        "from tcoder.workspace.atomic import Change\n"
+        "from tcoder.workspace.files import WorkspaceFiles, digest_of\n"
+        "files = WorkspaceFiles(pathlib.Path('.'))\n"
+        "if os.getuid() == 0:\n"
+        "    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try:\n"
+        "    files.commit([Change('d/a', digest_of(b'1\\n'), b'2\\n')])\n"
+        "except WorkspaceError as error:\n"
+        "    print(error)\n"
+    )
+    (root / "d").chmod(0o555)
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True)
+    assert "d/a may not be written: Permission denied" in done.stdout, done.stderr
+    assert (root / "d" / "a").read_text() == "1\n"
+    assert os.listdir(root / "d") == ["a"]
