@@ -1,28 +1,19 @@
-"""`tcoder diff`: what the agent changed in the last session, or in `-r ID`, as it stands now."""
+"""`tcoder diff`: what has changed since the last session began, or `-r ID`, as it stands now."""
 
 import sys
 
-from tcoder.agent.journal import load
-from tcoder.agent.state import replay
+from tcoder.app.desk import open_desk
 from tcoder.app.options import Options
-from tcoder.app.place import find_place, find_session
 from tcoder.protocol.codec import encode
-from tcoder.workspace.ledger import Ledger
 
 
 async def run(options: Options) -> int:
-    place = find_place(options)
-    path = find_session(place, options.resume or "")
-    state = replay(recorded.event for recorded in load(path).events)
-    diff = ""
-    if state.checkpoints:
-        ledger = await Ledger.open(place.root, place.config.folders.state, path.stem)
-        try:
-            diff = await ledger.diff(state.checkpoints[0].id)
-        finally:
-            await ledger.close()
+    async with open_desk(options) as desk:
+        checkpoints = desk.state.checkpoints
+        diff = await desk.ledger.diff(checkpoints[0].id) if checkpoints else ""
+        session_id = desk.state.session_id
     if options.json:
-        sys.stdout.write(encode({"session_id": path.stem, "diff": diff}).decode() + "\n")
+        sys.stdout.write(encode({"session_id": session_id, "diff": diff}).decode() + "\n")
     else:
         sys.stdout.write(diff)
     return 0

@@ -1,0 +1,26 @@
+"""`tcoder commit [-m TEXT]`: commit the accepted hunks and nothing else; your own staged changes stay as they are."""
+
+import sys
+
+from tcoder.agent.reviewing import draft_message, since_of
+from tcoder.agent.stored import title_of
+from tcoder.app.desk import open_desk
+from tcoder.app.options import Options
+from tcoder.protocol.codec import encode
+
+
+async def run(options: Options) -> int:
+    """Exit code 0 = committed, 3 = a hook or git refused."""
+    async with open_desk(options) as desk:
+        message = options.message or draft_message(desk.state, title_of(desk.state))
+        done = await desk.reviewer.commit(since_of(desk.state), message)
+        desk.record_patches("changed")
+    if options.json:
+        sys.stdout.write(encode(done).decode() + "\n")
+    else:
+        sys.stderr.write(done.output)
+        sys.stderr.writelines(f"tcoder: {notice}\n" for notice in done.notices)
+        if done.commit:
+            left = f", {done.left_out} hunks left out" if done.left_out else ""
+            sys.stdout.write(f"{done.commit[:10]} {message.splitlines()[0]} ({len(done.files)} files{left})\n")
+    return 0 if done.commit else 3

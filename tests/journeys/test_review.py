@@ -1,0 +1,76 @@
+"""Review and commit from the command line: only what was accepted is committed, what is rejected is taken back."""
+
+from typing import Any
+
+import pytest
+from support.desk import FIX, Desk, git
+
+COMMENT = {"name": "edit", "arguments": {"path": "test_calc.py", "old": "def test_add():", "new": "def test_adding():"}}
+
+
+@pytest.fixture
+def changed(desk: Desk, serve: Any) -> Desk:
+    """Two files changed by the agent, one by the person meanwhile, something staged by the person."""
+    (desk.root / "mine.txt").write_text("staged\n")
+    git(desk.root, "add", "mine.txt")
+    server = serve({"calls": [FIX, COMMENT]}, {"text": "The sign in add was wrong."})
+    ended = desk.ask(server, "fix the sign in add", "--no-tests")
+    assert ended.code == 0, ended.err
+    return desk
+
+
+def hunks(desk: Desk) -> dict[str, list[str]]:
+    files = desk.run("review", "--json").result["files"]
+    return {file["path"]: [hunk["id"] for hunk in file["hunks"]] for file in files}
+
+
+def test_only_what_was_accepted_is_committed(changed: Desk) -> None:
+    found = hunks(changed)
+    assert set(found) >= {"calc.py", "test_calc.py"}
+    assert changed.run("review", "accept", *found["calc.py"]).code == 0
+    done = changed.run("commit", "-m", "Add, do not subtract")
+    assert done.code == 0, done.err
+    assert (
+        git(changed.root, "show", "--stat", "--format=%s|%an", "HEAD").split("\n")[0] == "Add, do not subtract|A Person"
+    )
+    assert git(changed.root, "show", "--name-only", "--format=", "HEAD").split() == ["calc.py"]
+    assert git(changed.root, "diff", "--cached", "--name-only").split() == ["mine.txt"]
+    assert git(changed.root, "diff", "--name-only").split() == ["test_calc.py"]
+
+
+def test_what_is_rejected_is_taken_back_and_can_be_had_again(changed: Desk) -> None:
+    found = hunks(changed)
+    changed.run("review", "reject", *found["test_calc.py"], "--message", "keep the name")
+    assert "def test_add()" in (changed.root / "test_calc.py").read_text()
+    assert "a + b" in (changed.root / "calc.py").read_text()
+    changed.run("undo")
+    assert "def test_adding()" in (changed.root / "test_calc.py").read_text()
+
+
+def test_the_model_is_told_of_a_rejection(changed: Desk, serve: Any) -> None:
+    changed.run("review", "reject", *hunks(changed)["test_calc.py"], "--message", "keep the name")
+    server = serve({"text": "I see."})
+    changed.ask(server, "and now?", "-c")
+    assert "keep the name" in str(server.requests[0].body["messages"])
+
+
+def test_nothing_accepted_is_said(changed: Desk) -> None:
+    ended = changed.run("commit", "-m", "x")
+    assert ended.code == 2 and "nothing is accepted" in ended.err
+
+
+def test_a_hook_that_refuses_is_reported_and_changes_nothing(changed: Desk) -> None:
+    hook = changed.root / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho no commits today\nexit 1\n")
+    hook.chmod(0o755)
+    before = git(changed.root, "rev-parse", "HEAD")
+    changed.run("review", "accept", "all")
+    ended = changed.run("commit", "-m", "x")
+    assert ended.code == 3 and "no commits today" in ended.err
+    assert git(changed.root, "rev-parse", "HEAD") == before
+
+
+def test_a_message_is_drafted_from_the_task(changed: Desk) -> None:
+    changed.run("review", "accept", "all")
+    assert changed.run("commit").code == 0
+    assert git(changed.root, "log", "-1", "--format=%B").startswith("fix the sign in add\n\nThe sign in add was wrong.")
