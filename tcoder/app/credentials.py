@@ -11,6 +11,7 @@ from pathlib import Path
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.variant import ModelVariant
 
+FILE = "credentials.toml"
 DIALECT_KEYS = {
     "openai-chat": "OPENAI_API_KEY",
     "openai-responses": "OPENAI_API_KEY",

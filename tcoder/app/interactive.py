@@ -1,6 +1,7 @@
 """The two front ends for a person: Textual and line mode. They get sessions through `connect` and know nothing else."""
 
 import os
+import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +31,14 @@ class Sessions:
     options: Options
     place: Place
     opened: list[Opened] = field(default_factory=list[Opened])
+    toys: list[Path] = field(default_factory=list[Path])
 
     async def __call__(self, choice: SessionChoice = SessionChoice()) -> SessionHandle:  # noqa: B008 - a frozen value
-        opened = await open_session(self._options_for(choice), self.place, interactive=True)
+        options, place = self._options_for(choice), self.place
+        if choice.kind == "demo":
+            options, place = _demo(options)
+            self.toys.append(place.root.parent)
+        opened = await open_session(options, place, interactive=True)
         self.opened.append(opened)
         return opened.session
 
@@ -40,7 +46,7 @@ class Sessions:
         match choice.kind:
             case "startup":
                 return self.options
-            case "new":
+            case "new" | "demo":
                 return replace(self.options, resume=None, resume_last=False, session_id="", fork=False)
             case "resume" | "fork":
                 return replace(self.options, resume=choice.id, session_id="", fork=choice.kind == "fork")
@@ -48,6 +54,16 @@ class Sessions:
     async def close(self) -> None:
         for opened in self.opened:
             await opened.close()
+        for folder in self.toys:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _demo(options: Options) -> tuple[Options, Place]:
+    from tcoder.app import demo  # late: few ask for it
+
+    model = f"scripted/{demo.SCRIPT}"
+    options = replace(options, path=str(demo.make()), model=model, base_url="", no_session=True, strategy="agent")
+    return options, find_place(options)
 
 
 async def textual(options: Options, first_frame: "Prepaint | None") -> int:
@@ -56,25 +72,27 @@ async def textual(options: Options, first_frame: "Prepaint | None") -> int:
         place = find_place(options)
         sessions = Sessions(options, place)
         startup = _startup(options, place)
+        from tcoder.app.host import Program  # late: behind the first frame
         from tcoder.frontends.tui import launch  # late: Textual costs half a second
     except BaseException:
         if first_frame is not None:
             first_frame.end()
         raise
     try:
-        return await launch.run(sessions, startup, first_frame)
+        return await launch.run(sessions, startup, first_frame, Program(sessions))
     finally:
         await sessions.close()
 
 
 async def line_mode(options: Options) -> int:
     """Line mode, for dumb terminals, screen readers and pipes."""
+    from tcoder.app.host import Program  # late: the Textual interface has it later still
     from tcoder.frontends import plain  # late: prompt_toolkit costs a third of a second
 
     place = find_place(options)
     sessions = Sessions(options, place)
     try:
-        return await plain.run(sessions, _startup(options, place))
+        return await plain.run(sessions, _startup(options, place), host=Program(sessions))
     finally:
         await sessions.close()
 
@@ -99,6 +117,7 @@ def _startup(options: Options, place: Place) -> Startup:
         history_file=str(place.sessions / "history"),
         clip_file=str(state / "clip.txt"),
         no_model=_why_no_model(place),
+        ask_trust=place.asks_trust,
     )
 
 

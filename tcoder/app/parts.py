@@ -21,6 +21,7 @@ from tcoder.protocol.messages import ToolSpec
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.variant import ModelVariant
 from tcoder.resources import prompt
+from tcoder.tools import rules
 from tcoder.workspace import checks
 from tcoder.workspace.shell import Shell
 
@@ -126,7 +127,11 @@ def _limit(own: N | None, tier: N | None) -> N | None:
 
 
 def rules_of(settings: Settings) -> tuple[Rule, ...]:
-    return tuple(
-        Rule(rule.decision, rule.tool, rule.match, rule.matches, rule.misses, source="settings")
-        for rule in settings.rules
-    )
+    """The permission rules of the settings, each held to its own examples. Raises `UsageError`."""
+    made: list[Rule] = []
+    for source, written in (("settings", settings.rules), ("project", settings.project_rules)):
+        for number, rule in enumerate(written, 1):
+            one = Rule(rule.decision, rule.tool, rule.match, rule.matches, rule.misses, source)
+            rules.check(one, f"{source}, rule {number}")
+            made.append(one)
+    return tuple(made)

@@ -22,6 +22,11 @@ class Place:
     trusted: bool
 
     @property
+    def asks_trust(self) -> bool:
+        """Whether the folder has settings of its own that nobody has said yes to."""
+        return not self.trusted and (self.root / ".tcoder" / "config.toml").exists()
+
+    @property
     def settings(self) -> Settings:
         return self.config.settings
 

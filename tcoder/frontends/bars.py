@@ -98,7 +98,7 @@ def activity(view: View, *, elapsed_s: float, tick: int = 0, motion: bool = True
     if view.ended:
         return line(("session ended", "warn"))
     if not view.running:
-        return line(("ready", "dim"))
+        return line((clean_line(view.progress, 60) or "ready", "accent" if view.progress else "dim"))
     spin = SPINNER[tick % len(SPINNER)] + " " if motion else ""
     role: Role = "warn" if view.activity == "asking" else "accent"
     word = clean_line(view.progress, 40) or ACTIVITIES.get(view.activity, "running a tool")

@@ -33,6 +33,7 @@ Fold = Literal["auto", "open", "closed"]
 LIVE_LINES = 8
 EDIT_LINES = 12
 ASKED_LINES = 20
+PERSON_LINES = 60
 MOST_LINES = 400
 HEAD, TAIL = 20, 80
 GLYPHS: dict[CardState, tuple[str, Role]] = {
@@ -229,8 +230,13 @@ def _tool(card: ToolCard, fold: Fold) -> list[Row]:
     body = _tool_body(card)
     limit = EDIT_LINES if card.state == "ok" else LIVE_LINES * 2
     unfolded = (
-        card.state == "error" or card.name in ("edit", "write") or (card.report is not None and not card.report.ok)
+        card.state == "error"
+        or card.name in ("edit", "write")
+        or (card.report is not None and not card.report.ok)
+        or card.by_person
     )
+    if card.by_person:
+        limit = PERSON_LINES
     return _folding(head, body, fold, unfolded=unfolded, limit=limit)
 
 
@@ -355,10 +361,11 @@ def _notice(block: NoticeLine) -> list[Row]:
     glyph: dict[str, tuple[str, Role]] = {"info": ("· ", "dim"), "warning": ("▲ ", "warn"), "error": ("✗ ", "bad")}
     role: Role = "dim" if block.level == "info" else "text"
     lines = clean(block.text).strip("\n").split("\n")
-    first = Row(
-        line(glyph[block.level], (f"{clean_line(block.topic, 20)}  ", "dim"), (lines[0].expandtabs(4), role)), 2, 4
-    )
-    return [first, *(Row(line("  ", (text.expandtabs(4), role)), 2, 4) for text in lines[1:])]
+    topic = line(glyph[block.level], (f"{clean_line(block.topic, 20)}  ", "dim"))
+    if len(lines) == 1:
+        return [Row((*topic, Span(lines[0].expandtabs(4), role)), 2, 4)]
+    # A report keeps its columns only when its first line begins where the others do.
+    return [Row(topic, 2, 4), *(Row(line("  ", (text.expandtabs(4), role)), 2, 4) for text in lines)]
 
 
 def _error(block: ErrorCard) -> list[Row]:

@@ -36,10 +36,12 @@ def cost(dollars: Decimal | float | None) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes: `812 B`, `9.1 KB`, `1.2 MB`."""
+    """Bytes: `812 B`, `9.1 KB`, `1.2 MB`, `1.1 GB`."""
     if count < 1000:
         return f"{count} B"
-    return f"{count / 1000:.1f} KB" if count < 999_950 else f"{count / 1_000_000:.1f} MB"
+    if count < 999_950:
+        return f"{count / 1000:.1f} KB"
+    return f"{count / 1_000_000:.1f} MB" if count < 999_950_000 else f"{count / 1_000_000_000:.1f} GB"
 
 
 def plural(count: int, noun: str, many: str = "") -> str:

@@ -14,7 +14,8 @@ class Startup(Struct, frozen=True):
     """Settings of the interface. `workspace` is an absolute path. `task` is sent as the first message. `keys` maps
     action ids to keys. `log_file` takes everything that would be written on standard error while the screen is in use;
     `history_file` keeps the prompts of this project; `clip_file` is where copied text goes when no clipboard can be
-    had. `no_model` says why there is no model to use, empty = there is one. An empty path = not kept."""
+    had. `no_model` says why there is no model to use, empty = there is one. `ask_trust` = the folder has settings of
+    its own that count only when the person says so. An empty path = not kept."""
 
     workspace: str
     version: str = ""
@@ -32,3 +33,4 @@ class Startup(Struct, frozen=True):
     history_file: str = ""
     clip_file: str = ""
     no_model: str = ""
+    ask_trust: bool = False

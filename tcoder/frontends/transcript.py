@@ -93,6 +93,11 @@ class ToolCard(Struct, frozen=True):
     question: Question | None = None
     arguments: str = ""
 
+    @property
+    def by_person(self) -> bool:
+        """A command that the person typed with `!`."""
+        return self.call_id.startswith("person-")
+
 
 class ChecksCard(Struct, frozen=True):
     phase: CheckPhase

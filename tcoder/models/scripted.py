@@ -5,6 +5,7 @@ A script is a JSON list of steps, one for each request, played in order:
     {"text": "…", "reasoning": "…"}                    say something
     {"calls": [{"name": "read", "arguments": {…}}]}    call tools; arguments may be text to hand over word for word
     {"wait": 0.2}                                      before anything else, seconds
+    {"pace": 0.02}                                     between pieces of text, seconds
     {"stop": "length"}                                 another stop reason
     {"fail": "rate_limit", "message": "…"}             raise a `ModelError` of that class
     {"retry": "overloaded"}                            show one retry first
@@ -61,6 +62,7 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     wait: float = 0.0
+    pace: float = 0.0
     stop: StopReason | None = None
     fail: ErrorKind | None = None
     message: str = ""
@@ -86,7 +88,9 @@ class ScriptedModel:
         first = time.monotonic() - started
         for at in range(0, len(step.reasoning), _PIECE):
             yield ReasoningDelta(step.reasoning[at : at + _PIECE])
+            await asyncio.sleep(step.pace)
         for at in range(0, len(step.text), _PIECE):
+            await asyncio.sleep(step.pace)
             yield TextDelta(step.text[at : at + _PIECE])
         calls = tuple(_call(call, number, index) for index, call in enumerate(step.calls))
         for index, call in enumerate(calls):

@@ -13,12 +13,12 @@ from tcoder.protocol.messages import ToolSpec
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.variant import Effort, VariantName
 
-ResumeKind = Literal["startup", "new", "resume", "fork"]
+ResumeKind = Literal["startup", "new", "resume", "fork", "demo"]
 
 
 class SessionChoice(Struct, frozen=True):
-    """Which session to connect to: the one of the command line, a new one, a stored one (`id`), or a fork of a stored
-    one, at its end or at `checkpoint`."""
+    """Which session to connect to: the one of the command line, a new one, a stored one (`id`), a fork of a stored one,
+    at its end or at `checkpoint`, or the demo: a toy repository with a model that plays a script."""
 
     kind: ResumeKind = "startup"
     id: str = ""

@@ -246,11 +246,3 @@ async def test_history_and_stash() -> None:
         assert app.main.prompt.is_empty
         await pilot.press("ctrl+s")
         assert app.main.prompt.text == "first"
-
-
-async def test_without_a_model_a_card_says_what_to_do() -> None:
-    async with interface(size=(100, 30), no_model="no model is configured") as (app, pilot):
-        await settle(pilot)
-        assert "no model is configured" in text_of(app)
-        assert "tcoder models pull" in text_of(app)
-        assert "local/qwen2.5-coder-1.5b" in text_of(app)

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from tcoder.frontends.startup import Startup
 from tcoder.frontends.tui.app import TcoderApp
+from tcoder.protocol.host import Host
 from tests.support.open_story import open_story
 
 GOLDEN = Path(__file__).parents[1] / "screens" / "golden"
@@ -33,10 +34,10 @@ def startup(**changes: object) -> Startup:
 
 @asynccontextmanager
 async def interface(
-    story: str = "fixed", *, size: tuple[int, int] = (80, 24), **changes: object
+    story: str = "fixed", *, size: tuple[int, int] = (80, 24), host: Host | None = None, **changes: object
 ) -> AsyncIterator[tuple[TcoderApp, "Pilot[int]"]]:
     """The running interface."""
-    app = TcoderApp(startup(**changes), open_story(story))
+    app = TcoderApp(startup(**changes), open_story(story), host=host)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, pilot

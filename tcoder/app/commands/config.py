@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from tcoder.app.options import Options
-from tcoder.app.place import find_place
+from tcoder.app.place import Place, find_place
 from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
 
@@ -47,6 +47,13 @@ def _print_settings(options: Options, settings: dict[str, Any], sources: dict[st
     for name, value in flat.items():
         source = sources.get(name, "")
         sys.stdout.write(f"{name:{width}}  {value!r}{f'   ({source})' if source else ''}\n")
+
+
+def rows(place: Place) -> list[tuple[str, str]]:
+    """The effective settings, each with where it comes from when it is not the default."""
+    sources = place.config.sources
+    flat = _flatten(msgspec.to_builtins(place.settings, str_keys=True))
+    return [(name, f"{value!r}" + (f"   ({sources[name]})" if name in sources else "")) for name, value in flat]
 
 
 def _flatten(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

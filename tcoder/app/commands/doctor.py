@@ -27,8 +27,7 @@ class Check(Struct, frozen=True):
 async def run(options: Options) -> int:
     """Exit code 0 when everything that a run needs works, else 1."""
     place = find_place(options)
-    examine: tuple[Callable[[Place], Check], ...] = (_git, _sandbox, _search, _terminal, _model, _weights, _folders)
-    checks = [check(place) for check in examine]
+    checks = examine(place)
     ok = all(check.ok for check in checks)
     if options.json:
         sys.stdout.write(encode({"ok": ok, "checks": checks}).decode() + "\n")
@@ -38,6 +37,12 @@ async def run(options: Options) -> int:
         if not check.ok and check.fix:
             sys.stdout.write(f"  {'':9} {check.fix}\n")
     return 0 if ok else 1
+
+
+def examine(place: Place) -> list[Check]:
+    """Everything that a run needs, in the order in which it needs it."""
+    parts: tuple[Callable[[Place], Check], ...] = (_git, _sandbox, _search, _terminal, _model, _weights, _folders)
+    return [check(place) for check in parts]
 
 
 def _git(place: Place) -> Check:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tcoder.frontends import explain, export
+from tcoder.frontends import explain, export, firstrun
 from tcoder.frontends.actions import ACTIONS, EFFORTS, MODES
 from tcoder.frontends.attach import read_image
 from tcoder.frontends.blocks import source
@@ -14,6 +14,8 @@ from tcoder.frontends.plain.runner import Deed, LineMode
 from tcoder.frontends.present import diff_lines
 from tcoder.frontends.sanitise import clean
 from tcoder.frontends.transcript import ModelSaid
+from tcoder.protocol.errors import TcoderError
+from tcoder.protocol.host import Host, ReportName
 from tcoder.protocol.ops import (
     Compact,
     Interrupt,
@@ -119,6 +121,71 @@ async def model(mode: LineMode, rest: str) -> None:
         await mode.submit(SetModel(rest))
     elif (found := await _ask(mode, ListModels(), ModelList)) is not None:
         mode.say(explain.columns([(of.id, of.note) for of in found.models]))
+
+
+async def setup(mode: LineMode, rest: str) -> None:
+    """The card, or one of its ways by number or name."""
+    host = mode.host
+    if host is None:
+        mode.say("a model cannot be chosen here; start tcoder with --model")
+        return
+    chosen = firstrun.way(rest.split(" ")[0]) if rest else None
+    named = rest.partition(" ")[2].strip()
+    try:
+        match chosen:
+            case None:
+                mode.say(firstrun.card(await host.offers()))
+            case "key" | "environment":
+                await _key(mode, host, named, ask=chosen == "key")
+            case "server":
+                for offer in await host.servers():
+                    mode.say(
+                        "\n".join(f"tcoder --base-url {offer.base_url} --model {clean(of)}" for of in offer.models)
+                    )
+            case "local" if named:
+                await host.fetch(named, lambda _: None)
+                await _use(mode, host, named)
+            case "local":
+                mode.say(
+                    "\n".join(f"/setup local {of.id}   {firstrun.describe(of)}" for of in (await host.offers()).local)
+                )
+            case "demo":
+                await _switch(mode, SessionChoice("demo"))
+                mode.say("say: make the failing test pass")
+            case "look":
+                mode.say("/diff, /checkpoints, /resume and !command need no model")
+    except TcoderError as error:
+        mode.say(clean(str(error)))
+
+
+async def _key(mode: LineMode, host: Host, model: str, *, ask: bool) -> None:
+    """Take a key for a model that was named, or one that the environment has."""
+    offers = [of for of in (await host.offers()).keys if ask or of.present]
+    offer = next((of for of in offers if of.provider == model.partition("/")[0]), None)
+    if offer is None:
+        way = "key" if ask else "environment"
+        mode.say("\n".join(f"/setup {way} {of.model or of.provider + '/MODEL'}" for of in offers) or "no key is set")
+        return
+    if ask:
+        key = await mode.reader.line(f"key for {offer.base_url}> ", answer=True, secret=True)
+        if not key:
+            return
+        await host.store_key(offer.provider, key.strip(), model)
+    await _use(mode, host, model)
+
+
+async def _use(mode: LineMode, host: Host, model: str) -> None:
+    host.use(model)
+    await _switch(mode, SessionChoice("new"))
+    mode.say(f"[model: {clean(model)}]")
+
+
+def _host_report(name: ReportName) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:  # noqa: ARG001  a report takes no argument
+        if mode.host is not None:
+            mode.say(explain.status(await mode.host.report(name)))
+
+    return deed
 
 
 async def effort(mode: LineMode, rest: str) -> None:
@@ -235,7 +302,10 @@ DEEDS: dict[str, Deed] = {
     "variant.auto": auto,
     "variant.explain": _report(ExplainVariant(), VariantReport, explain.variant),
     "model.choose": model,
+    "model.setup": setup,
     "model.effort": effort,
+    "config.show": _host_report("config"),
+    "doctor.show": _host_report("doctor"),
     "mode.set": approval,
     "permissions.show": _report(ListRules(), RuleList, explain.rules),
     "tools.show": _report(ListTools(), ToolList, explain.tools),

@@ -18,9 +18,9 @@ from tcoder.protocol.queries import UserCommand
 
 
 class Reader(Protocol):
-    async def line(self, prompt: str, *, answer: bool = False) -> str | None:
-        """The next line, None at the end. For an `answer`, what was typed before the prompt does not count.
-        Raises `KeyboardInterrupt` for Ctrl+C."""
+    async def line(self, prompt: str, *, answer: bool = False, secret: bool = False) -> str | None:
+        """The next line, None at the end. For an `answer`, what was typed before the prompt does not count. A `secret`
+        is not shown where that can be helped. Raises `KeyboardInterrupt` for Ctrl+C."""
         ...
 
 
@@ -45,11 +45,13 @@ class EditingReader:
         )
         self._answers: PromptSession[str] = PromptSession()
 
-    async def line(self, prompt: str, *, answer: bool = False) -> str | None:
+    async def line(self, prompt: str, *, answer: bool = False, secret: bool = False) -> str | None:
         if answer:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         text = FormattedText([("", prompt)])
         try:
+            if secret:
+                return await PromptSession[str]().prompt_async(text, is_password=True)
             return await (self._answers if answer else self._session).prompt_async(text)
         except EOFError:
             return None
@@ -63,7 +65,7 @@ class StreamReader:
         self._buffer = b""
         self._end = False
 
-    async def line(self, prompt: str, *, answer: bool = False) -> str | None:
+    async def line(self, prompt: str, *, answer: bool = False, secret: bool = False) -> str | None:
         sys.stdout.write(prompt)
         sys.stdout.flush()
         if answer and os.isatty(self._fd):

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 
-from tcoder.frontends import commands, present
+from tcoder.frontends import commands, firstrun, present
 from tcoder.frontends.approval import ANSWERS
 from tcoder.frontends.blocks import source
 from tcoder.frontends.commands import Do, Nothing, Say, Shell, Unknown
@@ -33,6 +33,7 @@ from tcoder.protocol.events import (
     VariantChanged,
 )
 from tcoder.protocol.handles import Connect, SessionHandle
+from tcoder.protocol.host import Host
 from tcoder.protocol.messages import ImagePart
 from tcoder.protocol.ops import Close, Decide, Interrupt, Op, RunShell, Submit
 from tcoder.protocol.permissions import Question
@@ -53,7 +54,9 @@ class LineMode:
         history: History,
         completer: SlashCompleter,
         deeds: "Mapping[str, Deed]",
+        host: Host | None = None,
     ) -> None:
+        self.host = host
         self._deeds = deeds
         self.startup = startup
         self.connect = connect
@@ -142,7 +145,9 @@ class LineMode:
             return 1
         self.say("tcoder, line mode. /help lists the commands, /quit leaves, Ctrl+C stops a turn.")
         if self.startup.no_model:
-            self.say(clean(self.startup.no_model))
+            await self.do("/setup")
+        if self.startup.ask_trust:
+            self.say("This folder has settings of its own, which are left aside; `tcoder --trust` takes them.")
         if self.startup.task:
             await self.do(self.startup.task)
         while not self.leaving:
@@ -194,6 +199,8 @@ class LineMode:
 
     async def do(self, text: str) -> None:
         """Do what a line asks for and wait until it is done."""
+        if self.view.model == firstrun.NO_MODEL and firstrun.way(text) is not None:
+            text = f"/setup {text}"
         match commands.meaning(text, self.completer.user):
             case Say(said):
                 if await self.submit(Submit(said, tuple(self.images))):

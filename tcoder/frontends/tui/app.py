@@ -7,9 +7,8 @@ from typing import Literal
 from textual.app import App
 from textual.driver import Driver
 
-from tcoder.frontends import firstrun
 from tcoder.frontends.startup import Startup
-from tcoder.frontends.tui.deeds import block, prompt, review, session, turn, variant, view
+from tcoder.frontends.tui.deeds import block, prompt, review, session, setup, turn, variant, view
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.driver import TerminalDriver
 from tcoder.frontends.tui.feed import follow
@@ -17,11 +16,20 @@ from tcoder.frontends.tui.palette import PALETTES
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.handles import Connect
+from tcoder.protocol.host import Host
 from tcoder.protocol.ops import Close, Submit
-from tcoder.protocol.queries import ListModels, ListUserCommands, ModelList, SessionChoice, UserCommandList
+from tcoder.protocol.queries import ListUserCommands, SessionChoice, UserCommandList
 
 Reason = Literal["quit", "sigint", "sigterm", "sighup", "done"]
-DEEDS: Deeds = {**turn.DEEDS, **variant.DEEDS, **view.DEEDS, **session.DEEDS, **prompt.DEEDS, **review.DEEDS}
+DEEDS: Deeds = {
+    **turn.DEEDS,
+    **variant.DEEDS,
+    **view.DEEDS,
+    **session.DEEDS,
+    **prompt.DEEDS,
+    **review.DEEDS,
+    **setup.DEEDS,
+}
 
 
 class TcoderApp(App[int]):
@@ -33,14 +41,16 @@ class TcoderApp(App[int]):
     Screen { scrollbar-size-vertical: 1; }
     """
 
-    def __init__(self, startup: Startup, connect: Connect, driver: type[Driver] | None = None) -> None:
+    def __init__(
+        self, startup: Startup, connect: Connect, driver: type[Driver] | None = None, host: Host | None = None
+    ) -> None:
         super().__init__(driver_class=driver)
         for palette in PALETTES.values():
             self.register_theme(palette.theme)
         self.theme = startup.theme
         if startup.reduced_motion:
             self.animation_level = "none"
-        self.desk = Desk(startup, connect)
+        self.desk = Desk(startup, connect, host)
         self.main = MainScreen(self.desk, DEEDS, block.chosen)
         self.started = False
         self._ending: asyncio.Task[None] | None = None
@@ -68,16 +78,11 @@ class TcoderApp(App[int]):
         await self._connect(SessionChoice())
         startup = self.desk.startup
         if startup.no_model:
-            await self._first_run()
+            await setup.setup(self.main, "")
+        if startup.ask_trust:
+            await setup.ask_trust(self.main)
         if startup.task:
             await self.desk.submit(Submit(startup.task))
-
-    async def _first_run(self) -> None:
-        session = self.desk.session
-        reply = await session.query(ListModels()) if session is not None else None
-        models = reply if isinstance(reply, ModelList) else None
-        text = firstrun.card(self.desk.startup.no_model, models, session=session is not None)
-        self.desk.note(text, "warning", "no model")
 
     async def _connect(self, choice: SessionChoice) -> None:
         try:

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from msgspec import structs
+
 from tcoder.frontends.keymap import Keymap, keymap
 from tcoder.frontends.startup import Startup
 from tcoder.frontends.transcript import NoticeLine, Transcript
@@ -15,6 +17,7 @@ from tcoder.frontends.view import View, fold
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.events import Delta, Recorded
 from tcoder.protocol.handles import Connect, SessionHandle
+from tcoder.protocol.host import Host
 from tcoder.protocol.ops import Op
 from tcoder.protocol.queries import Query, Unavailable, UserCommand
 
@@ -25,9 +28,10 @@ class Desk:
     """One person's session. `on_change` is called with the indexes of changed blocks after every change, `watchers`
     after every batch, for screens above the main one."""
 
-    def __init__(self, startup: Startup, connect: Connect) -> None:
+    def __init__(self, startup: Startup, connect: Connect, host: Host | None = None) -> None:
         self.startup = startup
         self.connect = connect
+        self.host = host
         self.keymap: Keymap = keymap(startup.keys)
         self.palette: Palette = PALETTES[startup.theme]
         self.session: SessionHandle | None = None
@@ -46,6 +50,10 @@ class Desk:
         self.ready.clear()
         self.view = View(workspace=self.startup.workspace, sandbox=self.startup.sandbox)
         self.transcript = Transcript()
+
+    def has_model(self) -> None:
+        """A model was chosen: sessions from now on have one."""
+        self.startup = structs.replace(self.startup, no_model="")
 
     def take(self, batch: list[Recorded | Delta]) -> None:
         """Fold what the session sent."""

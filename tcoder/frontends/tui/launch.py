@@ -12,11 +12,12 @@ from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.driver import TerminalDriver, divert_stderr, real_terminal, restore_stderr
 from tcoder.frontends.tui.prepaint import RESET, Prepaint
 from tcoder.protocol.handles import Connect
+from tcoder.protocol.host import Host
 
 ENDING: dict[signal.Signals, Reason] = {signal.SIGTERM: "sigterm", signal.SIGHUP: "sighup", signal.SIGINT: "sigint"}
 
 
-async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = None) -> int:
+async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = None, host: Host | None = None) -> int:
     """Show the interface until the person leaves; returns the exit code.
 
     Standard error goes to `startup.log_file` meanwhile. However this ends, the terminal is as it was before.
@@ -24,7 +25,7 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
     terminal = real_terminal()
     TerminalDriver.terminal = terminal
     saved = divert_stderr(startup.log_file)
-    app = TcoderApp(startup, connect, TerminalDriver)
+    app = TcoderApp(startup, connect, TerminalDriver, host)
     loop = asyncio.get_running_loop()
     for number, reason in ENDING.items():
         loop.add_signal_handler(number, app.end, reason, 128 + number)
@@ -57,6 +58,6 @@ def farewell(desk: Desk, startup: Startup) -> str:
     if files:
         lines += ["", "changed: " + ", ".join(clean_line(path, 80) for path in list(files)[:10])]
     resume = f"tcoder -r {view.session_id}"
-    lines += ["", f"{cost(view.cost) if view.usage.calls else '$0.000'} · {resume}"]
+    lines += ["", resume if view.cost is None else f"{cost(view.cost)} · {resume}"]
     text = "\n".join(lines).strip("\n") + "\n"
     return (ascii_only(text) if startup.ascii_glyphs else text).replace("\n", "\r\n")

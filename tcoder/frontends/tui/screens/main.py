@@ -1,9 +1,11 @@
 """The main screen: conversation, dock, prompt, status."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingsMap
@@ -75,6 +77,7 @@ class MainScreen(PromptingScreen):
         self.tools_open = False
         self.searched = ""
         self.mouse_mode: str = startup.mouse
+        self.chores: set[asyncio.Task[None]] = set()
         self._ticker: Timer | None = None
         self._tick = 0
         self._turn_began = 0.0
@@ -222,6 +225,11 @@ class MainScreen(PromptingScreen):
         self.conversation.set_palette(palette)
         for widget in (self.header, self.queue, self.completions, self.slider, self.status, self.dock):
             widget.set_palette(palette)
+
+    def say_progress(self, text: str) -> None:
+        """How far something is that is no turn; empty = it is over."""
+        self.desk.view = replace(self.desk.view, progress=text)
+        self._draw_bars()
 
     def show_session(self) -> None:
         """The desk has another session now."""

@@ -4,7 +4,7 @@ import time
 
 from textual import on
 
-from tcoder.frontends import commands
+from tcoder.frontends import commands, firstrun
 from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
 from tcoder.frontends.history import History
 from tcoder.frontends.tui.desk import Desk
@@ -48,6 +48,9 @@ class PromptingScreen(Surface):
 
     async def send(self, text: str, *, later: bool = False) -> None:
         """Do what a line of the prompt asks for."""
+        if self.desk.view.model == firstrun.NO_MODEL and firstrun.way(text) is not None:
+            await self.act("model.setup", text)
+            return
         self.quitting = self.quitting and text.strip() in ("/quit", *commands.QUIT_WORDS)
         match commands.meaning(text, self.desk.user_commands):
             case Say(said):
