@@ -1,10 +1,18 @@
-"""An immutable sequence that is cheap to append to: what a state that is folded event by event is made of."""
+"""Immutable sequences that are cheap to append to: what a state that is folded event by event is made of."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Generic, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 T = TypeVar("T")
+
+
+class Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+Item = TypeVar("Item", bound=Identified)
 
 
 class Growing(Sequence[T], Generic[T]):
@@ -59,3 +67,27 @@ class Growing(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"Growing({list(self)!r})"
+
+
+class Register(Growing[Item]):
+    """A `Growing` that holds each id once: `put` puts a new item at the end, and one whose id is known in the place of
+    the old one. Putting a new item costs the same however many there are."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        super().__init__(items)
+        self._places = {item.id: place for place, item in enumerate(self._items)}
+
+    def put(self, item: Item) -> "Register[Item]":
+        """This sequence with `item` in it."""
+        place = self._places.get(item.id, self._length)
+        if place < self._length:
+            return Register((*self[:place], item, *self[place + 1 :]))
+        if len(self._items) != self._length:
+            return Register((*self, item))
+        self._items.append(item)
+        self._places[item.id] = self._length
+        longer = Register[Item]()
+        longer._items, longer._places, longer._length = self._items, self._places, self._length + 1
+        return longer

@@ -5,8 +5,11 @@ was writing; the end of a turn is also flushed to the disk. A file is held by on
 """
 
 import fcntl
+import gc
 import hashlib
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,17 +57,34 @@ def load(path: Path) -> Loaded:
         raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
     lines = data.split(b"\n")
     torn = lines.pop()
-    events: list[Recorded] = []
     problems: list[str] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            events.append(decode_line(line))
-        except msgspec.MsgspecError as error:
-            _refuse_newer(path, line)
-            problems.append(f"line {number} is unreadable and was skipped: {error}")
+    with collecting_nothing():
+        events = [event for number, line in enumerate(lines, 1) if (event := _read(path, number, line, problems))]
     if torn:
         problems.append(f"the last line is incomplete and was dropped ({len(torn)} bytes)")
     return Loaded(tuple(events), tuple(problems))
+
+
+def _read(path: Path, number: int, line: bytes, problems: list[str]) -> Recorded | None:
+    try:
+        return decode_line(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        _refuse_newer(path, line)
+        problems.append(f"line {number} is unreadable and was skipped: {error}")
+        return None
+
+
+@contextmanager
+def collecting_nothing() -> Generator[None]:
+    """Without the garbage collector: whoever makes a hundred thousand values that all stay need not have them looked
+    through again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _refuse_newer(path: Path, line: bytes) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tcoder.agent.growing import Growing
-from tcoder.agent.measure import Measured, total
+from tcoder.agent.growing import Growing, Register
+from tcoder.agent.measure import Measured, length, total
 from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.checks import CheckReport
@@ -30,6 +30,7 @@ from tcoder.protocol.events import (
     SessionResumed,
     SessionStarted,
     ToolFinished,
+    ToolStarted,
     TurnFinished,
     TurnStarted,
     VariantChanged,
@@ -92,7 +93,7 @@ class SessionState(Struct, frozen=True):
     plan: tuple[PlanStep, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     tried: Growing[Attempt] = Growing()
-    patches: Growing[Patch] = Growing()
+    patches: Register[Patch] = Register()
     checkpoints: Growing[Checkpoint] = Growing()
     baseline: CheckReport | None = None
     checks: CheckReport | None = None
@@ -113,6 +114,14 @@ def say(text: str) -> UserMessage:
 def fold(state: SessionState, event: Event) -> SessionState:
     """The state after `event`. Events that change nothing here return the same object."""
     match event:
+        case ToolStarted():
+            return state
+        case ModelAsked():
+            return _asked(state, event)
+        case ModelAnswered():
+            return _answered(state, event)
+        case ToolFinished():
+            return _finished(state, event.result)
         case SessionStarted():
             return replace(state, session_id=event.session_id, approval=event.approval, variant=event.variant.name)
         case SessionResumed():
@@ -134,14 +143,8 @@ def fold(state: SessionState, event: Event) -> SessionState:
             return replace(state, queue=(*state.queue, Queued(event.id, event.text, event.steer)))
         case MessageUnqueued():
             return _unqueue(state, event)
-        case ModelAsked():
-            return _asked(state, event)
-        case ModelAnswered():
-            return _answered(state, event)
-        case ToolFinished():
-            return _finished(state, event.result)
         case PatchApplied():
-            return replace(state, patches=_with_patch(state.patches, event.patch), edited_since_checks=True)
+            return replace(state, patches=state.patches.put(event.patch), edited_since_checks=True)
         case CheckpointMade():
             return replace(state, checkpoints=state.checkpoints.plus(event.checkpoint))
         case ChecksRan(phase="baseline"):
@@ -201,7 +204,7 @@ def _add(state: SessionState, *messages: Message) -> SessionState:
 
 
 def _asked(state: SessionState, event: ModelAsked) -> SessionState:
-    if event.aside:
+    if event.aside or not (event.cache_break or state.cache_break):
         return replace(state, calls=event.call)
     last = f"{event.cache_break} before call {event.call}" if event.cache_break else state.last_break
     return replace(state, calls=event.call, cache_break="", last_break=last)
@@ -236,13 +239,6 @@ def _rewound(state: SessionState, event: Rewound) -> SessionState:
     )
 
 
-def _with_patch(patches: Growing[Patch], patch: Patch) -> Growing[Patch]:
-    """A patch that was undone or redone is told again, under the same id."""
-    if any(known.id == patch.id for known in patches):
-        return Growing((*(known for known in patches if known.id != patch.id), patch))
-    return patches.plus(patch)
-
-
 def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
     taken = next((queued for queued in state.queue if queued.id == event.id), None)
     if taken is None:
@@ -255,14 +251,22 @@ def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
 
 
 def _answered(state: SessionState, event: ModelAnswered) -> SessionState:
-    usage = event.message.usage or Usage(calls=1)
-    state = replace(state, usage=state.usage + usage, turn_usage=state.turn_usage + usage)
-    if event.aside or not event.message.parts:
-        return state
-    state = _add(state, event.message)
-    if event.message.usage is not None and usage.prompt:
-        state = replace(state, measured=Measured(state.characters, usage.total))
-    return replace(state, pending=event.message.calls, gathered=())
+    message = event.message
+    spent = message.usage or Usage(calls=1)
+    usage, turn_usage = state.usage + spent, state.turn_usage + spent
+    if event.aside or not message.parts:
+        return replace(state, usage=usage, turn_usage=turn_usage)
+    characters = state.characters + length(message)
+    return replace(
+        state,
+        usage=usage,
+        turn_usage=turn_usage,
+        messages=state.messages.plus(message),
+        characters=characters,
+        measured=Measured(characters, spent.total) if spent.prompt else state.measured,
+        pending=message.calls,
+        gathered=(),
+    )
 
 
 def _finished(state: SessionState, result: ToolResult) -> SessionState:
@@ -272,8 +276,15 @@ def _finished(state: SessionState, result: ToolResult) -> SessionState:
     if len(gathered) < len(state.pending):
         return replace(state, gathered=gathered)
     by_call = {gathered_result.call_id: gathered_result for gathered_result in gathered}
-    ordered = ToolResults(tuple(by_call[call.id] for call in state.pending))
-    return replace(_add(state, ordered, *state.held), pending=(), gathered=(), held=())
+    new = (ToolResults(tuple(by_call[call.id] for call in state.pending)), *state.held)
+    return replace(
+        state,
+        messages=state.messages.plus(*new),
+        characters=state.characters + total(new),
+        pending=(),
+        gathered=(),
+        held=(),
+    )
 
 
 def _turn_over(state: SessionState, outcome: Outcome) -> SessionState:

@@ -1,5 +1,6 @@
 """JSON of the protocol's values: one strict codec for journal, `stream-json` and settings."""
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -40,13 +41,17 @@ class _Envelope(Struct, frozen=True):
     time: str
 
 
+_HEAD = re.compile(rb'\{"schema":(\d+),"seq":(\d+),"time":"([^"\\]*)",')
 _envelope_decoder = msgspec.json.Decoder(_Envelope)
 _event_decoder = msgspec.json.Decoder(Event)
 
 
 def decode_line(line: bytes) -> Recorded:
     """The inverse of `encode_line`. Raises `msgspec.MsgspecError` for anything else, a newer schema included."""
-    envelope = _envelope_decoder.decode(line)
+    if head := _HEAD.match(line):  # as `encode_line` writes it: the line need not be read twice
+        envelope = _Envelope(int(head[1]), int(head[2]), head[3].decode())
+    else:
+        envelope = _envelope_decoder.decode(line)
     if envelope.schema > SCHEMA:
         raise msgspec.ValidationError(f"schema {envelope.schema} is newer than {SCHEMA}")
     return Recorded(seq=envelope.seq, time=envelope.time, event=_event_decoder.decode(line))

@@ -3,8 +3,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
-from tcoder.agent.growing import Growing
+from tcoder.agent.growing import Growing, Register
+
+
+class FileMark(Struct, frozen=True):
+    id: str
+    number: int
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(), max_size=3)), max_size=30))
@@ -44,3 +50,14 @@ def test_growing_while_it_is_walked_through_does_not_lengthen_the_walk() -> None
         seen.append(item)
         sequence.plus(3)
     assert seen == [1, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abcdef")), max_size=30))
+def test_a_register_holds_each_id_once_in_its_first_place(steps: list[tuple[int, str]]) -> None:
+    made: list[tuple[Register[FileMark], dict[str, int]]] = [(Register(), {})]
+    for number, (which, name) in enumerate(steps):
+        register, expected = made[which % len(made)]
+        made.append((register.put(FileMark(name, number)), {**expected, name: number}))
+    for register, expected in made:
+        assert {mark.id: mark.number for mark in register} == expected
+        assert [mark.id for mark in register] == list(expected)
