@@ -51,13 +51,16 @@ def sweep(place: Path) -> None:
     with os.scandir(place) as entries:
         found = [Path(entry.path) for entry in entries if entry.name.startswith(_PREFIX)]
     for path in found:
-        owner, _, rest = path.name.removeprefix(_PREFIX).partition("-")
         with contextlib.suppress(OSError):
             status = path.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or not owner.isdecimal():
-                continue
-            if _started(int(owner)) != rest.partition("-")[0]:
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and is_left_over(path.name):
                 _remove(path)
+
+
+def is_left_over(name: str) -> bool:
+    """Whether the process that made something of this name is gone."""
+    owner, _, rest = name.removeprefix(_PREFIX).partition("-")
+    return owner.isdecimal() and _started(int(owner)) != rest.partition("-")[0]
 
 
 def _started(pid: int) -> str:

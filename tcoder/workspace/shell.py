@@ -89,10 +89,10 @@ class Shell:
         async with self._lock:
             if self._running is not None:
                 await self._end_running()
-            process = await self._ready()
+            process, notices = await self._with_room(await self._ready())
             await self._apply_state(process, folder)
             self._own_cwd = not folder
-            self._before = frozenset(_identities(process.processes()))
+            self._before = frozenset((one.pid, one.started) for one in process.processes())
             process.reset_terminal()
             running = Running(command, Output(self._budget, self._spill_dir), on_output)
             self._running = running
@@ -100,7 +100,7 @@ class Shell:
             if earlier:
                 running.output.feed(earlier)
             await process.send("run", command)
-            return await self._result_of(process, running, timeout_s)
+            return await self._result_of(process, running, timeout_s, *notices)
 
     async def run_fresh(
         self, command: str, *, timeout_s: float, cwd: str = "", on_output: Callable[[str], None] | None = None
@@ -166,7 +166,7 @@ class Shell:
             if self._process is not None:
                 await self._process.close()
             prepared = await asyncio.to_thread(
-                prepare, self._root, self._sandbox, self._environment, self._spill_dir, self._limits.commands()
+                prepare, self._root, self._sandbox, self._environment, self._spill_dir, self._limits
             )
             self._process = ShellProcess(
                 prepared, self._root, on_output=self._on_output, on_answer=self._on_answer, on_gone=self._on_gone
@@ -191,8 +191,21 @@ class Shell:
             await process.send("cd", target)
         self._applied = (target, dict(wanted))
 
-    async def _result_of(self, process: ShellProcess, running: Running, timeout_s: float) -> CommandResult:
-        notices: list[str] = []
+    async def _with_room(self, process: ShellProcess) -> tuple[ShellProcess, list[str]]:
+        """The process, after ending what earlier commands left when that is beyond the limits."""
+        broken = self._limits.broken_by(process.processes())
+        if not broken:
+            return process, []
+        if not await end_all(process.processes):
+            self.jobs.shell_gone()
+            await process.close()
+            process = await self._ready()
+        return process, [f"what ran in the background was ended: {broken}"]
+
+    async def _result_of(
+        self, process: ShellProcess, running: Running, timeout_s: float, *earlier: str
+    ) -> CommandResult:
+        notices = list(earlier)
         try:
             ending = await self._wait(process, running, time.monotonic() + timeout_s, notices)
         except asyncio.CancelledError:
@@ -351,7 +364,3 @@ class Shell:
             self._running.heard.set()
         else:
             self.jobs.shell_gone()
-
-
-def _identities(processes: list[Process]) -> list[tuple[int, int]]:
-    return [(process.pid, process.started) for process in processes]

@@ -17,8 +17,8 @@ def _most_memory() -> int:
 
 class Limits(Struct, frozen=True):
     """`file_bytes` bounds each file that is written, `processes` and `memory_bytes` everything that runs in a shell at
-    one time. The kernel holds the first, and the second for an ordinary user; the shell watches the rest while a
-    command runs, once a second, and ends the command that goes beyond."""
+    one time. The kernel holds the first, and the second where a control group can be made or the user is not root; the
+    shell watches both and the third while a command runs, once a second, and ends the command that goes beyond."""
 
     file_bytes: int = 4 << 30
     processes: int = 1500

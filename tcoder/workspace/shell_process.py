@@ -17,7 +17,9 @@ from tcoder.protocol.errors import ToolError
 from tcoder.workspace.process import Process, children_of, descendants, end_all, marked, read_process
 from tcoder.workspace.sandbox import Launch, Sandbox
 from tcoder.workspace.sandbox_private import PrivateFolder
+from tcoder.workspace.shell_group import TaskGroup, join, open_group
 from tcoder.workspace.shell_keeper import keeper_script, parse_state
+from tcoder.workspace.shell_limits import Limits
 
 BASH = "/bin/bash"
 ROWS, COLUMNS = 50, 200
@@ -49,20 +51,20 @@ class Prepared:
     control: socket.socket
     inside: socket.socket
     mark: str
+    group: TaskGroup | None
     contained: bool
 
 
 def prepare(
-    root: Path, sandbox: Sandbox | None, environment: Mapping[str, str], spill_dir: Path, limits: str
+    root: Path, sandbox: Sandbox | None, environment: Mapping[str, str], spill_dir: Path, limits: Limits
 ) -> Prepared:
-    """Lay out private folder, FIFO, socket pair and command line. `limits` are `ulimit` commands. May run on any
-    thread."""
+    """Lay out private folder, FIFO, socket pair, task group and command line. May run on any thread."""
     private = PrivateFolder()
     os.mkfifo(private.channel / "state", 0o622)
     control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     inside.set_inheritable(True)
     mark = secrets.token_hex(12)
-    script = keeper_script(inside.fileno(), str(private.channel / "state"), str(root), limits)
+    script = keeper_script(inside.fileno(), str(private.channel / "state"), str(root), limits.commands())
     argv = [BASH, "--noprofile", "--norc", "-m", "-c", script, "bash"]
     scrubbed = {**environment, MARK: mark}
     if sandbox is None:
@@ -70,7 +72,8 @@ def prepare(
     else:
         spill_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         launch = sandbox.launch(argv, environment=scrubbed, private=private, own_terminal=True, readable=(spill_dir,))
-    return Prepared(private, launch, control, inside, mark, sandbox is not None)
+    group = open_group(private.path.name, 2 * limits.processes)
+    return Prepared(private, launch, control, inside, mark, group, sandbox is not None)
 
 
 class ShellProcess:
@@ -89,6 +92,7 @@ class ShellProcess:
     ) -> None:
         self.private = prepared.private
         self.contained = prepared.contained
+        self._group = prepared.group
         self.gone = False
         self._mark = f"{MARK}={prepared.mark}"
         self._control = prepared.control
@@ -100,11 +104,11 @@ class ShellProcess:
         fifo = self.private.channel / "state"
         self._state_fd = os.open(fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            self._child = _spawn(prepared.launch, prepared.inside.fileno(), root)
+            self._child = _spawn(prepared, root)
         except OSError as error:
             os.close(self._state_fd)
             self._control.close()
-            self.private.close()
+            self._tidy()
             raise ToolError(f"no shell could be started: {error}") from error
         finally:
             prepared.inside.close()
@@ -242,14 +246,20 @@ class ShellProcess:
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.02)
         self._child.close(force=False)
-        await asyncio.to_thread(self.private.close)
+        await asyncio.to_thread(self._tidy)
+
+    def _tidy(self) -> None:
+        self.private.close()
+        if self._group is not None:
+            self._group.remove()
 
 
-def _spawn(launch: Launch, control: int, root: Path) -> _Child:
+def _spawn(prepared: Prepared, root: Path) -> _Child:
     """The command line under pexpect, on a pty of its own, in a new session. Raises `OSError`."""
     import pexpect  # late: a run without commands must not pay for it
 
-    inherited = (control, *launch.descriptors)
+    launch, group = prepared.launch, prepared.group
+    inherited = (prepared.inside.fileno(), *launch.descriptors)
 
     class Spawn(pexpect.spawn):  # pyright: ignore[reportMissingTypeArgument, reportUntypedBaseClass] no stubs are shipped
         def _spawnpty(self, args: list[str], **options: Any) -> Any:
@@ -258,7 +268,7 @@ def _spawn(launch: Launch, control: int, root: Path) -> _Child:
     try:
         child: Any = Spawn(
             launch.argv[0], launch.argv[1:], env=launch.environment, timeout=None, echo=False, cwd=str(root),
-            dimensions=(ROWS, COLUMNS), preexec_fn=_default_signals,
+            dimensions=(ROWS, COLUMNS), preexec_fn=lambda: _before_exec(group.procs if group else ""),
         )  # fmt: skip
     except pexpect.ExceptionPexpect as error:
         raise OSError(str(error)) from error
@@ -267,12 +277,14 @@ def _spawn(launch: Launch, control: int, root: Path) -> _Child:
     return child
 
 
-def _default_signals() -> None:
+def _before_exec(procs: str) -> None:
     """Python ignores SIGPIPE and SIGXFSZ, and what is ignored stays so in every command: `yes | head` would complain.
     SIGTTOU would stop bash when it takes the terminal for its own group."""
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    if procs:
+        join(procs)
 
 
 def _plain_settings(terminal: int) -> list[Any]:

@@ -267,8 +267,12 @@ async def test_a76_limits_end_the_command_and_say_which(tmp_path: Path) -> None:
     try:
         filled = await shell.run("yes > file; stat -c %s file", timeout_s=20)
         assert filled.output.endswith("1048576\n")
-        forked = await shell.run("for i in $(seq 60); do sleep 30 & done; wait", timeout_s=20)
+        forked = await shell.run("for i in $(seq 60); do sleep 30 & done; wait", timeout_s=3)
         assert forked.exit_code != 0 and ("40 are allowed" in " ".join(forked.notices) or "fork" in forked.output)
+        bomb = await shell.run(":(){ :|:& };:; sleep 0.3", timeout_s=3)
+        after = await shell.run("echo next", timeout_s=20)
+        assert "40 are allowed" in " ".join((*bomb.notices, *after.notices)) or bomb.timed_out
+        assert after.output.endswith("next\n") and after.exit_code == 0
         hungry = await shell.run(
             "python3 -c 'x = bytearray(1 << 30); import time; x[:] = b\"1\" * (1 << 30); time.sleep(9)'", timeout_s=20
         )
