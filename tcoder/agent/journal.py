@@ -69,7 +69,7 @@ def _read(path: Path, number: int, line: bytes, problems: list[str]) -> Recorded
     try:
         return decode_line(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        _refuse_newer(path, line)
+        refuse_newer(path, line)
         problems.append(f"line {number} is unreadable and was skipped: {error}")
         return None
 
@@ -87,7 +87,8 @@ def collecting_nothing() -> Generator[None]:
             gc.enable()
 
 
-def _refuse_newer(path: Path, line: bytes) -> None:
+def refuse_newer(path: Path, line: bytes) -> None:
+    """Raise `JournalError` when the line was written by a newer tcoder."""
     try:
         schema = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("schema", b"0")
         newer = int(bytes(schema)) > SCHEMA

@@ -1,57 +1,129 @@
-"""Stored sessions of one repository, as a list shows them."""
+"""Stored sessions of one repository, as a list shows them: only the lines that tell something are decoded, and what
+was found is kept until the journal changes."""
 
 import fcntl
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tcoder.agent.journal import load
-from tcoder.agent.state import SessionState, replay
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tcoder.agent.journal import refuse_newer
+from tcoder.protocol.budget import Usage
+from tcoder.protocol.codec import decode, decode_line, encode
 from tcoder.protocol.errors import JournalError
-from tcoder.protocol.events import SessionStarted
-from tcoder.protocol.messages import TextPart, UserMessage
+from tcoder.protocol.events import Event, SessionNamed, SessionStarted, TurnFinished, TurnStarted
+from tcoder.protocol.messages import TextPart
 from tcoder.protocol.queries import SessionSummary
+
+CACHE = "list.json"
+TITLE = 80
+
+
+class _Kept(Struct, frozen=True):
+    """A summary and the journal that it is of."""
+
+    size: int
+    changed_ns: int
+    summary: SessionSummary
 
 
 def journals(folder: Path) -> list[Path]:
     """Journals in a project's folder, newest first."""
-    return sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
+    return sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
 
 def summarise(path: Path) -> SessionSummary:
     """What a list shows of a journal. Raises `JournalError` for one that cannot be read."""
-    events = [recorded.event for recorded in load(path).events]
-    state = replay(events)
-    started = next((event for event in events if isinstance(event, SessionStarted)), None)
-    updated = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    return SessionSummary(
-        id=path.stem,
-        title=title_of(state),
-        updated=updated.replace("+00:00", "Z"),
-        turns=state.turn,
-        usage=state.usage,
-        model=started.variant.id if started else "",
-        parent=started.parent if started else "",
-        busy=is_open(path),
-    )
+    title = name = model = parent = ""
+    turns, usage = 0, Usage()
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            for event in _telling(path, file.fileno()) if size else ():
+                match event:
+                    case SessionStarted():
+                        model, parent = event.variant.id, event.parent
+                    case SessionNamed():
+                        name = event.name
+                    case TurnStarted():
+                        turns = event.turn
+                        title = title or first_line(event)
+                    case TurnFinished():
+                        usage += event.outcome.usage
+                    case _:
+                        pass
+            changed = os.fstat(file.fileno()).st_mtime
+    except OSError as error:
+        raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
+    updated = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return SessionSummary(path.stem, name or title, updated, turns, usage, model, parent, is_open(path))
+
+
+def _telling(path: Path, file: int) -> Iterator[Event]:
+    """The events that a summary is made of, those of each kind in order. The text `"type":"…"` stands in no other
+    line: within a JSON string its quotes would be escaped."""
+    with mmap.mmap(file, 0, access=mmap.ACCESS_READ) as data:
+        refuse_newer(path, data[: max(data.find(b"\n"), 0)])
+        for kind in (b"session_started", b"session_named", b"turn_started", b"turn_finished"):
+            mark = b'"type":"%s"' % kind
+            at = data.find(mark)
+            while at >= 0:
+                begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+                if end < 0:
+                    break  # the line is not complete
+                with suppress(msgspec.MsgspecError):  # a line that cannot be read is named when it is opened
+                    yield decode_line(data[begin:end]).event
+                at = data.find(mark, end)
 
 
 def summarise_all(folder: Path) -> tuple[tuple[SessionSummary, ...], tuple[str, ...]]:
     """Every stored session, newest first, and one sentence for each that cannot be read."""
     summaries: list[SessionSummary] = []
     problems: list[str] = []
+    known = _kept(folder / CACHE)
+    kept: dict[str, _Kept] = {}
     for path in journals(folder):
+        stat = path.stat()
+        entry = known.get(path.stem)
         try:
-            summaries.append(summarise(path))
+            if entry is None or (entry.size, entry.changed_ns) != (stat.st_size, stat.st_mtime_ns):
+                entry = _Kept(stat.st_size, stat.st_mtime_ns, summarise(path))
         except JournalError as error:
             problems.append(str(error))
+            continue
+        kept[path.stem] = entry
+        summaries.append(replace(entry.summary, busy=is_open(path)))
+    if kept != known:
+        _keep(folder / CACHE, kept)
     return tuple(summaries), tuple(problems)
 
 
-def title_of(state: SessionState) -> str:
-    """The first line a person wrote."""
-    first = next((message for message in state.messages if isinstance(message, UserMessage)), None)
-    text = "".join(part.text for part in first.parts if isinstance(part, TextPart)) if first else ""
-    return text.strip().split("\n")[0][:80]
+def _kept(file: Path) -> dict[str, _Kept]:
+    try:
+        return decode(file.read_bytes(), dict[str, _Kept])
+    except (OSError, msgspec.MsgspecError):
+        return {}  # it is made again
+
+
+def _keep(file: Path, kept: dict[str, _Kept]) -> None:
+    """In one step, so that two processes do not write into each other's."""
+    new = file.with_name(f"{CACHE}.{os.getpid()}")
+    with suppress(OSError):  # nothing is lost without it but time
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(encode(kept))
+        new.replace(file)
+
+
+def first_line(event: TurnStarted) -> str:
+    text = "".join(part.text for part in event.message.parts if isinstance(part, TextPart))
+    return text.strip().split("\n")[0].strip()[:TITLE]
 
 
 def is_open(path: Path) -> bool:

@@ -83,7 +83,6 @@ def measure(path: Path) -> None:
     from tcoder.agent.state import fold, replay
     from tcoder.models import openai_chat
     from tcoder.models.dialect import History
-    from tcoder.protocol.budget import Budget
     from tcoder.protocol.events import NoteAdded, TurnStarted
     from tcoder.protocol.messages import TextPart, UserMessage
     from tcoder.protocol.variant import ModelVariant
