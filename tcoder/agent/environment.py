@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tcoder.agent.context import Frame
 from tcoder.agent.grants import Grants
+from tcoder.agent.reviewing import Reviewer
 from tcoder.index import Index
 from tcoder.protocol.budget import Budget
 from tcoder.protocol.checks import CheckCommand
@@ -37,6 +38,7 @@ class Environment:
     ledger: Callable[[], Awaitable[Ledger]]
     tools: Registry
     grants: Grants
+    reviewer: Reviewer
     budget: Budget
     resolve: Callable[[str], dict[VariantName, ModelVariant]]
     stored_sessions: Callable[[], tuple[SessionSummary, ...]]

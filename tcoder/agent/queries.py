@@ -5,6 +5,7 @@ from typing import Protocol
 
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
+from tcoder.agent.reviewing import as_state, draft_message, since_of
 from tcoder.agent.situation import samples, situation
 from tcoder.agent.state import SessionState
 from tcoder.models import routing
@@ -69,7 +70,7 @@ async def answer(session: Asked, query: Query) -> Reply:
         case PreviewChange():
             return await _preview(session, query)
         case ReadReview():
-            return Unavailable("this session has no review of hunks")
+            return await _review(session)
         case ReadTimeline():
             return timeline(session.state)
         case ReadContext():
@@ -100,6 +101,17 @@ async def _preview(session: Asked, query: PreviewChange) -> Reply:
     diff = await ledger.diff(since)
     files = tuple(line[6:] for line in diff.split("\n") if line.startswith("+++ b/"))
     return ChangePreview(diff, files)
+
+
+async def _review(session: Asked) -> Reply:
+    state = session.state
+    if not state.checkpoints:
+        return Unavailable("this session has changed nothing")
+    current = await session.env.reviewer.look(since_of(state))
+    checks = ""
+    if state.checks is not None:
+        checks = "ok" if state.checks.ok else f"{len(state.checks.failing)} failed"
+    return as_state(current, checks, draft_message(state))
 
 
 def timeline(state: SessionState) -> Timeline:

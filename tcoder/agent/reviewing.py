@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tcoder.agent.state import SessionState
+from tcoder.agent.stored import title_of
 from tcoder.protocol import queries
 from tcoder.protocol.edits import Patch
 from tcoder.protocol.errors import WorkspaceError
@@ -110,9 +111,9 @@ def since_of(state: SessionState) -> str:
     return state.checkpoints[0].id
 
 
-def draft_message(state: SessionState, title: str) -> str:
+def draft_message(state: SessionState) -> str:
     """A commit message by rule: what was asked, cut to the length of a subject; the body says what proves it."""
-    subject = title[:SUBJECT_LENGTH].rstrip(" .")
+    subject = title_of(state)[:SUBJECT_LENGTH].rstrip(" .")
     outcome = state.outcome
     if outcome is None or not outcome.answer.strip():
         return subject

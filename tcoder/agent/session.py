@@ -10,37 +10,33 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from tcoder.agent import compaction, halt, queries
+from tcoder.agent import chores, halt, queries
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
 from tcoder.agent.journal import Journal
 from tcoder.agent.state import SessionState, fold, say
 from tcoder.agent.turn import Turn
 from tcoder.agent.verdict import Ending, outcome, stopped
-from tcoder.protocol.edits import Cause, Patch
 from tcoder.protocol.errors import ModelError, TcoderError, UsageError
 from tcoder.protocol.events import (
     ApprovalChanged,
-    CheckpointMade,
     Delta,
     Event,
     MessageQueued,
     MessageUnqueued,
-    NoteAdded,
     Notice,
-    PatchApplied,
     PermissionAnswered,
     PermissionAsked,
     PlanChanged,
     Recorded,
     SessionEnded,
+    SessionNamed,
     ToolFinished,
-    ToolStarted,
     TurnFinished,
     TurnStarted,
     VariantChanged,
 )
-from tcoder.protocol.messages import TextPart, ToolCall, ToolResult, UserMessage
+from tcoder.protocol.messages import TextPart, ToolResult, UserMessage
 from tcoder.protocol.ops import (
     Close,
     CommitAccepted,
@@ -52,6 +48,7 @@ from tcoder.protocol.ops import (
     MakeCheckpoint,
     Op,
     Redo,
+    Rename,
     Rollback,
     RunChecks,
     RunShell,
@@ -202,11 +199,25 @@ class Session:
                 self._set_variant(op)
             case SetApproval():
                 self.record(ApprovalChanged(op.approval))
+            case Rename():
+                self.record(SessionNamed(op.name))
             case SetPlan():
                 self.record(PlanChanged(op.steps, "person"))
             case Close():
                 await self._close(op)
-            case RunShell() | MakeCheckpoint() | Undo() | Redo() | Rollback() | RunChecks() | Compact():
+            case (
+                RunShell()
+                | MakeCheckpoint()
+                | Undo()
+                | Redo()
+                | Rollback()
+                | RunChecks()
+                | Compact()
+                | JudgeHunks()
+                | EditHunk()
+                | SplitHunk()
+                | CommitAccepted()
+            ):
                 self._start_chore(op)
             case SetModel():
                 self._set_variants(self.env.resolve(op.model), f"the person chose {op.model}")
@@ -214,8 +225,6 @@ class Session:
                 variants = self.env.variants.items()
                 changed: dict[VariantName, ModelVariant] = {name: replace(v, effort=op.effort) for name, v in variants}
                 self._set_variants(changed, f"the person chose effort {op.effort}")
-            case JudgeHunks() | EditHunk() | SplitHunk() | CommitAccepted():
-                raise UsageError("this session has no review", "commit with git")
 
     def _take_message(self, op: Submit) -> None:
         if not op.text.strip() and not op.images:
@@ -360,45 +369,8 @@ class Session:
 
     async def _run_chore(self, op: Op) -> None:
         try:
-            await self._do_chore(op)
+            await chores.perform(Turn(self, self.env, self.frame, ""), op)
         except asyncio.CancelledError:
             self.record(Notice("info", "interrupt", "interrupted"))
         except TcoderError as error:
             self.record(Notice("error", error.kind, str(error)))
-
-    async def _do_chore(self, op: Op) -> None:
-        turn = Turn(self, self.env, self.frame, "")
-        ledger = await self.env.ledger()
-        match op:
-            case RunShell():
-                await self._run_shell(turn, op)
-            case MakeCheckpoint():
-                made = await ledger.checkpoint(Cause("checkpoint", op.name or "by hand", turn=self._state.turn))
-                self.record(CheckpointMade(made))
-            case Undo():
-                self._tell_model(await ledger.undo(op.patch_id), "undid")
-            case Redo():
-                self._tell_model(await ledger.redo(op.patch_id), "redid")
-            case Rollback():
-                self._tell_model(await ledger.rollback(op.checkpoint_id), "rolled back")
-            case RunChecks():
-                await turn.run_checks("attempt")
-            case Compact():
-                await compaction.summarise(turn, op.focus)
-            case _:
-                raise UsageError(f"{type(op).__name__} cannot be done now")
-
-    def _tell_model(self, patch: Patch, verb: str) -> None:
-        self.record(PatchApplied(patch))
-        files = ", ".join(change.path for change in patch.files[:10])
-        self.record(NoteAdded("undo", f"The person {verb} changes in: {files}. Read these files again."))
-
-    async def _run_shell(self, turn: Turn, op: RunShell) -> None:
-        call = ToolCall(f"person-{uuid4().hex[:8]}", "shell", "{}")
-        self.record(ToolStarted(call, op.command))
-        await turn.checkpoint("before a command of the person")
-        result = await self.env.runner.run(op.command, timeout_s=600, on_output=turn.show_output)
-        self.record(ToolFinished(call.id, "shell", ToolResult(call.id, result.output), result.duration_s))
-        await turn.after_change(Cause("user", op.command))
-        if op.share:
-            self.record(NoteAdded("shell", f"The person ran: {op.command}\nexit {result.exit_code}\n{result.output}"))

@@ -15,6 +15,7 @@ from tcoder.agent import context, loop
 from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Loaded, load, private_folder
+from tcoder.agent.reviewing import Reviewer
 from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import replay
 from tcoder.agent.stored import summarise_all
@@ -93,6 +94,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         tools=tools,
         resolve=lambda model: variants.choose(replace(settings, model=model, base_url=""), os.environ),
         stored_sessions=lambda: summarise_all(place.sessions)[0],
+        reviewer=Reviewer(ledger, place.sessions / session_id / "review.json", trusted=True),
         grants=Grants(parts.rules_of(settings), place.sessions / "rules.toml"),
         budget=parts.budget_of(settings),
         frame=renewed,

@@ -3,7 +3,6 @@
 import sys
 
 from tcoder.agent.reviewing import draft_message, since_of
-from tcoder.agent.stored import title_of
 from tcoder.app.desk import open_desk
 from tcoder.app.options import Options
 from tcoder.protocol.codec import encode
@@ -12,7 +11,7 @@ from tcoder.protocol.codec import encode
 async def run(options: Options) -> int:
     """Exit code 0 = committed, 3 = a hook or git refused."""
     async with open_desk(options) as desk:
-        message = options.message or draft_message(desk.state, title_of(desk.state))
+        message = options.message or draft_message(desk.state)
         done = await desk.reviewer.commit(since_of(desk.state), message)
         desk.record_patches("changed")
     if options.json:
