@@ -14,11 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tcoder.agent.journal import refuse_newer
+from tcoder.agent.state import SessionState
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.codec import decode, decode_line, encode
 from tcoder.protocol.errors import JournalError
 from tcoder.protocol.events import Event, SessionNamed, SessionStarted, TurnFinished, TurnStarted
-from tcoder.protocol.messages import TextPart
+from tcoder.protocol.messages import TextPart, UserMessage
 from tcoder.protocol.queries import SessionSummary
 
 CACHE = "list.json"
@@ -53,7 +54,7 @@ def summarise(path: Path) -> SessionSummary:
                         name = event.name
                     case TurnStarted():
                         turns = event.turn
-                        title = title or first_line(event)
+                        title = title or first_line(event.message)
                     case TurnFinished():
                         usage += event.outcome.usage
                     case _:
@@ -121,8 +122,13 @@ def _keep(file: Path, kept: dict[str, _Kept]) -> None:
         new.replace(file)
 
 
-def first_line(event: TurnStarted) -> str:
-    text = "".join(part.text for part in event.message.parts if isinstance(part, TextPart))
+def title_of(state: SessionState) -> str:
+    """Its name, else the first line a person wrote."""
+    return state.name or (first_line(state.said[0]) if state.said else "")
+
+
+def first_line(message: UserMessage) -> str:
+    text = "".join(part.text for part in message.parts if isinstance(part, TextPart))
     return text.strip().split("\n")[0].strip()[:TITLE]
 
 
