@@ -40,6 +40,7 @@ class Builder:
         self._busy: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._progress = asyncio.Condition()
+        self._endings: set[asyncio.Future[None]] = set()
         self._failure: BaseException | None = None
 
     async def parse(self, paths: Iterable[str]) -> None:
@@ -66,6 +67,7 @@ class Builder:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._endings)
 
     async def _until(self, done: Callable[[], bool]) -> None:
         async with self._progress:
@@ -93,8 +95,12 @@ class Builder:
         except Exception as error:  # noqa: BLE001 # whoever waits for the files raises it
             self._failure = error
         finally:
-            await worker.close()
+            # ending a process is not to be cut short by the cancelling of whoever uses it
+            ending = asyncio.ensure_future(worker.close())
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
             self._tasks.discard(task)
+            await asyncio.shield(ending)
             async with self._progress:
                 self._progress.notify_all()
 

@@ -164,7 +164,7 @@ _VENDORED = re.compile(
     r"\.venv|venv|deps|external|extern)/"
 )
 _GENERATED = re.compile(
-    r"(?:^|/)(?:dist|build|out|generated|gen|__generated__|\.next|target|coverage)/|"
+    r"(?:^|/)(?:dist|generated|__generated__|\.next)/|"
     r"\.min\.(?:js|css)$|\.pb(?:\.gw)?\.go$|_pb2(?:_grpc)?\.pyi?$|\.generated\.\w+$|\.g\.(?:cs|dart)$|"
     r"[.-]bundle\.js$|\.map$|_generated\.\w+$"
 )

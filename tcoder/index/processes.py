@@ -9,6 +9,9 @@ async def end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         process.kill()
     with suppress(OSError):
-        if process.stdin is not None:
-            process.stdin.close()
         await process.communicate()
+    if process.stdin is not None:
+        process.stdin.close()
+        with suppress(OSError):
+            await process.stdin.wait_closed()
+    await asyncio.sleep(0)  # the loop closes the transport one step after its last pipe

@@ -1,13 +1,16 @@
 """What a text says about where to look: terms with weights, identifiers, paths, frames of a trace. Pure and linear."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import NamedTuple
 
 from tcoder.index.terms import WORD, meaningful, split
 
 MAX_TEXT = 200_000
-MAX_TERMS = 90
+# shares of a term's weight by where it stands, and what a repetition adds
+TITLE_SHARE = 1.0
+CODE_SHARE = 0.5
+SATURATION = 0.25
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}(?:(?:\.|::|#|->)[A-Za-z_]\w{0,60}){0,6}")
 _PATH = re.compile(r"(?:[\w.@+-]{1,80}/){0,12}[\w.@+-]{1,80}\.[A-Za-z]\w{0,6}\b")
@@ -19,6 +22,9 @@ _FRAME = re.compile(
     r"|(?P<any>[\w./@+-]{1,200}\.\w{1,6}):(?P<anyline>\d{1,7})\b"
 )
 _CODE_BLOCK = re.compile(r"```[^\n]{0,40}\n(.{0,8000}?)```", re.DOTALL)
+_NOISE = re.compile(
+    r"^ {0,3}[-*+] \[[ xX]\][^\n]*$|<!--.{0,2000}?-->|https?://[^\s)>\]]{1,500}", re.MULTILINE | re.DOTALL
+)
 _INLINE_CODE = re.compile(r"`([^`\n]{1,120})`")
 
 
@@ -45,15 +51,27 @@ def parse(text: str) -> Query:
     """Read a task, an issue, a trace or a log. Only the head and the tail of a very long text are read."""
     if len(text) > MAX_TEXT:
         text = text[: MAX_TEXT // 2] + "\n" + text[-MAX_TEXT // 2 :]
-    counts: Counter[str] = Counter()
-    title, _, _ = text.strip().partition("\n")
-    for words, weight in ((title, 1), (text, 1)):
-        raw = words.encode("utf-8", "replace")
-        for word, count in Counter(WORD.findall(raw)).items():
+    prose, code = _parts(text)
+    title = next((line for line in prose.splitlines() if line.strip(" #*\t")), "")
+    counts: defaultdict[str, float] = defaultdict(float)
+    for part, share in ((title, TITLE_SHARE), (prose, 1.0), (code, CODE_SHARE)):
+        for word, count in Counter(WORD.findall(part.encode("utf-8", "replace"))).items():
             for term in split(word):
-                counts[term] += count * weight
-    terms = {term: 1.0 + min(counts[term] - 1, 7) * 0.25 for term in meaningful(counts)}
+                counts[term] += count * share
+    terms = {term: weight(counts[term]) for term in meaningful(counts)}
     return Query(terms, _identifiers(text), _paths(text), _frames(text))
+
+
+def weight(count: float) -> float:
+    """How much a term counts that stands in a text this often."""
+    return min(count, 1.0) + SATURATION * min(max(count - 1.0, 0.0), 7.0)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Prose and code blocks; what forms ask for and links say is left out."""
+    code = "\n".join(_CODE_BLOCK.findall(text))
+    prose = _CODE_BLOCK.sub("\n", text)
+    return _NOISE.sub("\n", prose), code
 
 
 def _identifiers(text: str) -> dict[str, float]:
