@@ -7,11 +7,12 @@ against the failing tests, keep what makes a full run better, stop with an hones
 import time
 from collections.abc import AsyncIterator, Sequence
 
-from tcoder.agent import candidates, failures, guided_moves, repairs, units
+from tcoder.agent import candidates, failures, guided_moves, integrity, repairs, units
 from tcoder.agent.attempts import Tried, signature, unified, verdict
 from tcoder.agent.candidates import Candidate
 from tcoder.agent.guided_moves import Move
 from tcoder.agent.halt import Halt
+from tcoder.agent.integrity import FileEdit
 from tcoder.agent.proof import judge, needs_change
 from tcoder.agent.state import say
 from tcoder.agent.suspects import Suspect, rank
@@ -34,9 +35,10 @@ STEPS = ("run the tests", "find the suspects", "try edits of the suspects", "pro
 TRACE_BUDGET_S, TRACE_SLOWDOWN, MAX_TRACED = 8.0, 12.0, 150
 MAX_SELECTED = 10
 MAX_SOURCE = 400_000
-MAX_ATTEMPTS = 250
+MAX_ATTEMPTS, PATIENCE = 250, 60
 FILL_TOKENS = 64
-FILL_TEMPERATURES = (0.0, 0.7, 1.0)
+FILL_TEMPERATURES = (0.0, 0.7, 0.9, 1.1, 0.5)
+FEWER = 3
 
 
 async def run(turn: Turn) -> Ending:
@@ -151,12 +153,13 @@ class _Repair:
 
     async def _try_suspects(self) -> bool:
         suspects, sources, pieces = await self._locate()
+        begun = self.number
         can_fill = any(quirk.startswith("fill_") for quirk in self.turn.variant.quirks)
         for suspect in suspects:
             self.tried.is_new(suspect.unit.path, sources[suspect.unit.path])
         for move in guided_moves.schedule(suspects, can_fill=can_fill):
-            if self.number >= MAX_ATTEMPTS:
-                return False
+            if self.number >= MAX_ATTEMPTS or (self.partial and self.number - begun >= PATIENCE):
+                return False  # several causes: what repairs one of them comes first
             self.turn.check_budget(tell_model=False)
             self.turn.deliver_steering()
             asked = _Asked(self.turn, self.failing, sources, pieces, move)
@@ -167,7 +170,7 @@ class _Repair:
 
     async def _try_all(self, wanted: Sequence[Candidate], hypothesis: str) -> bool:
         for candidate in wanted:
-            if await self._try(candidate, hypothesis):
+            if await self._try(candidate, hypothesis) or await self._try_partial():
                 return True
         return False
 
@@ -187,6 +190,8 @@ class _Repair:
         new = candidate.apply(old)
         if not self.tried.is_new(candidate.path, new) or not units.parses(candidate.path, new):
             return False
+        if integrity.inspect([FileEdit(candidate.path, old, new)], self._tested_values()):
+            return False  # an answer made for the tests is no repair
         ids = tuple(test.id for test in failures.representative(self.failing, MAX_SELECTED))
         assert self.report is not None
         began = time.monotonic()
@@ -202,6 +207,10 @@ class _Repair:
         if 0 < after < len(ids) and (self.partial is None or after < self.partial[0]):
             self.partial = (after, candidate, hypothesis)
         return False
+
+    def _tested_values(self) -> frozenset[str]:
+        texts = (self._read(path) for path in {test.path for test in self.failing if test.path})
+        return integrity.literals_of([text for text in texts if text])
 
     def _record(
         self,
@@ -312,9 +321,10 @@ class _Repair:
         assert report is not None
         assert turn.env.checks is not None
         files = {test.path for test in self.failing}
+        functions = {test.id.split("[")[0] for test in self.failing}
         passing = sorted(
             (test for test in report.tests if test.outcome == "passed"),
-            key=lambda test: (test.path not in files, test.duration_s, test.id),
+            key=lambda test: (test.id.split("[")[0] not in functions, test.path not in files, test.duration_s, test.id),
         )
         chosen = [test.id for test in failures.representative(self.failing, MAX_SELECTED)]
         spent = 0.0
@@ -366,8 +376,9 @@ class _Asked:
                 for candidate in found[move.first :]:
                     yield candidate
             case "fill":
-                for gap in candidates.gaps(suspect, self.source, move.last)[move.first :]:
-                    for temperature in FILL_TEMPERATURES:  # once the prompt is read, another sample costs little
+                for at, gap in enumerate(candidates.gaps(suspect, self.source, move.last)[move.first :]):
+                    wanted = FILL_TEMPERATURES if at + move.first < FEWER else FILL_TEMPERATURES[:FEWER]
+                    for temperature in wanted:  # once the prompt is read, another sample costs little
                         candidate = await self._fill(gap, temperature)
                         if candidate is not None:
                             yield candidate

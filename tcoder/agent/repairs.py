@@ -101,14 +101,19 @@ def _changes(tree: ast.Module, line: int, names: Sequence[str]) -> Iterator[tupl
         match node:
             case ast.If(test=test) | ast.While(test=test) if test.lineno == test.end_lineno == line:
                 if not isinstance(test, ast.UnaryOp):
-                    yield 4, (test.col_offset, test.end_col_offset or 0, f"not ({ast.unparse(test)})")
+                    yield 4, (test.col_offset, test.end_col_offset or 0, _negated(test))
             case ast.Return(value=ast.expr() as value) if value.lineno == value.end_lineno == line:
                 if isinstance(value, ast.Compare | ast.BoolOp | ast.Call):
-                    yield 6, (value.col_offset, value.end_col_offset or 0, f"not ({ast.unparse(value)})")
+                    yield 6, (value.col_offset, value.end_col_offset or 0, _negated(value))
             case _:
                 pass
         if begin == end == line:
             yield from _inside_line(node, names)
+
+
+def _negated(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return f"not {text}" if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"not ({text})"
 
 
 def _inside_line(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[int, Change]]:

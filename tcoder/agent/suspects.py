@@ -99,6 +99,9 @@ def _judge(
     if any(hit.path == unit.path and unit.holds(hit.line) for hit in hits):
         score += INDEXED
         why.append("the index finds it for the failure")
+    for line, inside in unit.branches:  # a condition is as suspicious as what it let happen
+        if line in lines:
+            lines[line] = max([lines[line], *(lines[first] - 0.01 for first in inside if first in lines)])
     ordered = sorted(lines, key=lambda line: (-lines[line], line))
     if unit.defaults:  # a wrong default is never a line that runs in the function
         ordered.insert(HEAD_AT, unit.head)

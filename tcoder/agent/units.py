@@ -12,7 +12,8 @@ class Unit(Struct, frozen=True):
     """A piece of a file; lines are 1-based and inclusive, decorators included. `name` is `Class.method`, `function`,
     or what a statement outside of functions defines. `signature` is its head in one line with the first line of its
     docstring; `uses` are the names it mentions; `body` is its first line that can be changed, `head` the line of its
-    `def`, `defaults` whether that gives any."""
+    `def`, `defaults` whether that gives any; `branches` are the lines of its conditions, each with the first lines of
+    what it decides about."""
 
     path: str
     name: str
@@ -24,6 +25,7 @@ class Unit(Struct, frozen=True):
     body: int = 0
     head: int = 0
     defaults: bool = False
+    branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @property
     def length(self) -> int:
@@ -77,11 +79,25 @@ def _function(path: str, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: st
         node.end_lineno or node.lineno,
         "function",
         f"{signature}: {doc[:120]}" if doc else signature,
-        frozenset(_names(node, ast.Load)),
+        frozenset(name for part in _working_parts(node) for name in _names(part, ast.Load)),
         statements[0].lineno,
         node.lineno,
         bool(node.args.defaults or any(node.args.kw_defaults)),
+        tuple(_branches(node)),
     )
+
+
+def _branches(function: ast.AST) -> list[tuple[int, tuple[int, ...]]]:
+    return [
+        (node.lineno, tuple(body[0].lineno for body in (node.body, node.orelse) if body))
+        for node in ast.walk(function)
+        if isinstance(node, ast.If | ast.While | ast.For)
+    ]
+
+
+def _working_parts(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
+    """What a function does something with: its body and its defaults, not its annotations."""
+    return [*node.body, *node.args.defaults, *(default for default in node.args.kw_defaults if default)]
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:

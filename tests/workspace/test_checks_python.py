@@ -7,7 +7,7 @@ import pytest
 
 from tcoder.protocol.checks import CheckCommand, CheckReport
 from tcoder.workspace import checks
-from tests.support.plain_runner import PlainRunner
+from support.plain_runner import PlainRunner
 
 CALC = """
 def add(a, b):
