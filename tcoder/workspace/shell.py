@@ -89,10 +89,10 @@ class Shell:
         async with self._lock:
             if self._running is not None:
                 await self._end_running()
-            process, notices = await self._with_room(await self._ready())
+            process, earlier_processes, notices = await self._with_room(await self._ready())
             await self._apply_state(process, folder)
             self._own_cwd = not folder
-            self._before = frozenset((one.pid, one.started) for one in process.processes())
+            self._before = frozenset((one.pid, one.started) for one in earlier_processes)
             process.reset_terminal()
             running = Running(command, Output(self._budget, self._spill_dir), on_output)
             self._running = running
@@ -191,16 +191,17 @@ class Shell:
             await process.send("cd", target)
         self._applied = (target, dict(wanted))
 
-    async def _with_room(self, process: ShellProcess) -> tuple[ShellProcess, list[str]]:
-        """The process, after ending what earlier commands left when that is beyond the limits."""
-        broken = self._limits.broken_by(process.processes())
+    async def _with_room(self, process: ShellProcess) -> tuple[ShellProcess, list[Process], list[str]]:
+        """The process and what runs in it, after ending what earlier commands left when that is beyond the limits."""
+        left = process.processes()
+        broken = self._limits.broken_by(left)
         if not broken:
-            return process, []
+            return process, left, []
         if not await end_all(process.processes):
             self.jobs.shell_gone()
             await process.close()
             process = await self._ready()
-        return process, [f"what ran in the background was ended: {broken}"]
+        return process, [], [f"what ran in the background was ended: {broken}"]
 
     async def _result_of(
         self, process: ShellProcess, running: Running, timeout_s: float, *earlier: str

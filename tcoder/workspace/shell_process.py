@@ -25,6 +25,8 @@ BASH = "/bin/bash"
 ROWS, COLUMNS = 50, 200
 MARK = "TCODER_SHELL"
 _READ = 65536
+_READS = 16
+_FULL = 4095
 _STATUS_S = 0.5
 _STATE_LIMIT = 4_000_000
 
@@ -187,18 +189,31 @@ class ShellProcess:
                 self._states = (self._states + data)[-_STATE_LIMIT:]
 
     def _read_terminal(self) -> None:
+        data = bytearray()
+        for _ in range(_READS):
+            piece = self._read_piece()
+            if piece is None:
+                break
+            if not piece:
+                if not data:
+                    self._leave()
+                break
+            data += piece
+            if len(piece) < _FULL:
+                break
+        if data:
+            self._on_output(bytes(data))
+
+    def _read_piece(self) -> bytes | None:
+        """What the terminal has, at most 4 KiB; None when that is nothing now, empty when its other side is closed."""
         try:
-            data = os.read(self.terminal, _READ)
+            return os.read(self.terminal, _READ)
         except BlockingIOError:
-            return
+            return None
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            data = b""
-        if data:
-            self._on_output(data)
-        else:
-            self._leave()
+            return b""
 
     def _read_answers(self) -> None:
         try:
