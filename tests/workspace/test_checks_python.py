@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.plain_runner import PlainRunner
 
 from tcoder.protocol.checks import CheckCommand, CheckReport
 from tcoder.workspace import checks
-from support.plain_runner import PlainRunner
 
 CALC = """
 def add(a, b):
