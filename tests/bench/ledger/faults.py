@@ -2,8 +2,8 @@
 
     python tests/bench/ledger/faults.py [ACTION …]
 
-Prints for each action how many points were hit and what was found wrong (0 torn files, 0 lost changes is the aim).
-Needs strace; takes some minutes.
+Prints for each action and system call how many points were hit and what was found wrong (0 torn files, 0 lost changes
+is the aim). Needs strace; takes some minutes.
 """
 
 import sys
@@ -14,33 +14,31 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from support.faults import ACTIONS, CALLS, Fault, prepare, problems, strike
 
-MAX_POINTS = 80
+MAX_POINTS = 25
 
 
-def sweep(action: str) -> tuple[int, list[str]]:
-    """Every point of one action: how many were hit, and what went wrong."""
-    hit, wrong = 0, []
-    for how in ("kill", "ENOSPC"):
-        for call in CALLS:
-            for at in range(1, MAX_POINTS):
-                with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-                    root = prepare(Path(folder), action)
-                    fault = Fault(action, how, call, at)
-                    code = strike(root, fault)
-                    found = problems(root, fault)
-                wrong += [f"{fault}: {problem}" for problem in found]
-                if code == 0:
-                    break
-                hit += 1
-    return hit, wrong
+def sweep(action: str, how: str, call: str) -> tuple[int, list[str]]:
+    """Every point of one action and kind of call: how many were hit, and what went wrong."""
+    wrong: list[str] = []
+    for at in range(1, MAX_POINTS + 1):
+        with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+            root = prepare(Path(folder), action)
+            fault = Fault(action, how, call, at)
+            code = strike(root, fault)
+            wrong += [f"{fault}: {problem}" for problem in problems(root, fault)]
+        if code == 0:
+            return at - 1, wrong
+    return MAX_POINTS, wrong
 
 
 def main() -> None:
     for action in sys.argv[1:] or ACTIONS:
-        hit, wrong = sweep(action)
-        print(f"{action:12} {hit:4} points, {len(wrong)} wrong", flush=True)
-        for line in wrong:
-            print(f"    {line}")
+        for how in ("kill", "ENOSPC"):
+            for call in CALLS:
+                hit, wrong = sweep(action, how, call)
+                print(f"{action:12} {how:7} {call:30} {hit:4} points, {len(wrong)} wrong", flush=True)
+                for line in wrong:
+                    print(f"    {line}")
 
 
 if __name__ == "__main__":
