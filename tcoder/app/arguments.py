@@ -4,14 +4,13 @@ One flat set of flags that may stand before or after a command; argparse checks 
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from tcoder import __version__
 from tcoder.app.options import COMMANDS, Options
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import complain, say_json
 from tcoder.protocol.errors import UsageError
 
 USAGE = """tcoder [PATH]                     the interface in the repository around PATH
@@ -54,10 +53,9 @@ def parse(argv: Sequence[str]) -> Options | int:
 def report_usage(error: UsageError, *, as_json: bool) -> int:
     """Tell a usage error the way the caller reads: JSON on stdout, or a sentence on stderr."""
     if as_json:
-        body = {"error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
-        sys.stdout.write(encode(body).decode() + "\n")
+        say_json({"error": {"kind": error.kind, "message": error.message, "hint": error.hint}})
     else:
-        sys.stderr.write(f"tcoder: {error}\n")
+        complain(error)
     return 2
 
 

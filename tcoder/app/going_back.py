@@ -1,11 +1,10 @@
 """Undo and redo from the command line."""
 
-import sys
 from typing import Literal
 
 from tcoder.app.desk import open_desk
 from tcoder.app.options import Options
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say, say_json
 
 
 async def change(options: Options, direction: Literal["undo", "redo"]) -> int:
@@ -15,8 +14,8 @@ async def change(options: Options, direction: Literal["undo", "redo"]) -> int:
         patch = await (desk.ledger.undo(wanted) if direction == "undo" else desk.ledger.redo(wanted))
         desk.record_patches("undid" if direction == "undo" else "redid")
     if options.json:
-        sys.stdout.write(encode(patch).decode() + "\n")
+        say_json(patch)
     else:
         files = ", ".join(file.path for file in patch.files)
-        sys.stdout.write(f"{direction} of {patch.cause.summary}: {files} (+{patch.insertions} −{patch.deletions})\n")
+        say(f"{direction} of {patch.cause.summary}: {files} (+{patch.insertions} −{patch.deletions})\n")
     return 0

@@ -86,12 +86,11 @@ def exit_code(error: TcoderError) -> ExitCode:
 
 
 def _tell(error: TcoderError, options: Options) -> int:
-    if options.json:
-        from tcoder.protocol.codec import encode  # late: only an error in JSON mode needs it
+    from tcoder.app.printing import complain, say_json  # late: only an error needs it
 
-        body = {"error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
-        sys.stdout.write(encode(body).decode() + "\n")
+    if options.json:
+        say_json({"error": {"kind": error.kind, "message": error.message, "hint": error.hint}})
         sys.stdout.flush()
     else:
-        sys.stderr.write(f"tcoder: {error}\n")
+        complain(error)
     return int(exit_code(error))

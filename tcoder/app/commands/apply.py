@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tcoder.app.options import Options
 from tcoder.app.place import find_place
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say, say_json
 from tcoder.protocol.edits import FileChange
 from tcoder.protocol.errors import PatchError, UsageError, WorkspaceError
 from tcoder.workspace.files import FileText, WorkspaceFiles
@@ -42,15 +42,15 @@ async def run(options: Options) -> int:
     except (PatchError, WorkspaceError) as error:
         if not options.json:
             raise
-        sys.stdout.write(encode(Applied(False, (), str(error))).decode() + "\n")
+        say_json(Applied(False, (), str(error)))
         return 2
     if options.json:
-        sys.stdout.write(encode(Applied(not options.check, result.changes)).decode() + "\n")
+        say_json(Applied(not options.check, result.changes))
     else:
         for change in result.changes:
             how = f" (matched by {change.matched_by})" if change.matched_by else ""
             counts = f"+{change.insertions} −{change.deletions}"
-            sys.stdout.write(f"{change.change:9} {change.path}  {counts}{how}\n")
+            say(f"{change.change:9} {change.path}  {counts}{how}\n")
     return 0
 
 

@@ -5,7 +5,8 @@ import sys
 from tcoder.agent.reviewing import draft_message, since_of
 from tcoder.app.desk import open_desk
 from tcoder.app.options import Options
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import complain, say, say_json
+from tcoder.frontends.sanitise import clean
 
 
 async def run(options: Options) -> int:
@@ -15,11 +16,12 @@ async def run(options: Options) -> int:
         done = await desk.reviewer.commit(since_of(desk.state), message)
         desk.record_patches("changed")
     if options.json:
-        sys.stdout.write(encode(done).decode() + "\n")
+        say_json(done)
     else:
-        sys.stderr.write(done.output)
-        sys.stderr.writelines(f"tcoder: {notice}\n" for notice in done.notices)
+        sys.stderr.write(clean(done.output))
+        for notice in done.notices:
+            complain(notice)
         if done.commit:
             left = f", {done.left_out} hunks left out" if done.left_out else ""
-            sys.stdout.write(f"{done.commit[:10]} {message.splitlines()[0]} ({len(done.files)} files{left})\n")
+            say(f"{done.commit[:10]} {message.splitlines()[0]} ({len(done.files)} files{left})\n")
     return 0 if done.commit else 3

@@ -7,7 +7,7 @@ import msgspec
 
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say, say_json
 from tcoder.protocol.errors import UsageError
 
 
@@ -32,7 +32,7 @@ def _print_paths(options: Options, folders: Any) -> None:
         "data": str(folders.data),
     }
     if options.json:
-        sys.stdout.write(encode(paths).decode() + "\n")
+        say_json(paths)
     else:
         sys.stdout.writelines(f"{name:12} {path}\n" for name, path in paths.items())
 
@@ -41,12 +41,12 @@ def _print_settings(options: Options, settings: dict[str, Any], sources: dict[st
     flat = dict(_flatten(settings))
     if options.json:
         body = {name: {"value": value, "source": sources.get(name, "default")} for name, value in flat.items()}
-        sys.stdout.write(encode(body).decode() + "\n")
+        say_json(body)
         return
     width = max(len(name) for name in flat)
     for name, value in flat.items():
         source = sources.get(name, "")
-        sys.stdout.write(f"{name:{width}}  {value!r}{f'   ({source})' if source else ''}\n")
+        say(f"{name:{width}}  {value!r}{f'   ({source})' if source else ''}\n")
 
 
 def rows(place: Place) -> list[tuple[str, str]]:

@@ -4,7 +4,8 @@ import sys
 
 from tcoder.app.desk import open_desk
 from tcoder.app.options import Options
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say_json
+from tcoder.frontends.sanitise import clean
 
 
 async def run(options: Options) -> int:
@@ -13,7 +14,8 @@ async def run(options: Options) -> int:
         diff = await desk.ledger.diff(checkpoints[0].id) if checkpoints else ""
         session_id = desk.state.session_id
     if options.json:
-        sys.stdout.write(encode({"session_id": session_id, "diff": diff}).decode() + "\n")
+        say_json({"session_id": session_id, "diff": diff})
     else:
-        sys.stdout.write(diff)
+        # a pipe gets the patch itself, byte for byte, so that it can be applied
+        sys.stdout.write(clean(diff) if sys.stdout.isatty() else diff)
     return 0

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from msgspec import Struct
 
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
+from tcoder.app.printing import say, say_json
 from tcoder.app.variants import choose
 from tcoder.models.weights import list_weights
-from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import TcoderError
 
 
@@ -30,12 +29,12 @@ async def run(options: Options) -> int:
     checks = examine(place)
     ok = all(check.ok for check in checks)
     if options.json:
-        sys.stdout.write(encode({"ok": ok, "checks": checks}).decode() + "\n")
+        say_json({"ok": ok, "checks": checks})
         return 0 if ok else 1
     for check in checks:
-        sys.stdout.write(f"{'✓' if check.ok else '✗'} {check.name:9} {check.detail}\n")
+        say(f"{'✓' if check.ok else '✗'} {check.name:9} {check.detail}\n")
         if not check.ok and check.fix:
-            sys.stdout.write(f"  {'':9} {check.fix}\n")
+            say(f"  {'':9} {check.fix}\n")
     return 0 if ok else 1
 
 

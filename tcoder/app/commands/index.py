@@ -1,12 +1,11 @@
 """`tcoder index`: build or refresh the index, with figures."""
 
-import sys
 import time
 
 from tcoder.app.options import Options
 from tcoder.app.place import find_place
+from tcoder.app.printing import say, say_json
 from tcoder.index import Index
-from tcoder.protocol.codec import encode
 
 
 async def run(options: Options) -> int:
@@ -27,10 +26,8 @@ async def run(options: Options) -> int:
         "complete": report.complete,
     }
     if options.json:
-        sys.stdout.write(encode(body).decode() + "\n")
+        say_json(body)
         return 0
     languages = ", ".join(f"{name} {count}" for name, count in report.languages.items())
-    sys.stdout.write(
-        f"{report.files} files, {report.symbols} symbols in {seconds} s, {report.bytes} bytes\n{languages}\n"
-    )
+    say(f"{report.files} files, {report.symbols} symbols in {seconds} s, {report.bytes} bytes\n{languages}\n")
     return 0

@@ -4,8 +4,8 @@ import sys
 
 from tcoder.app.options import Options
 from tcoder.app.place import find_place
+from tcoder.app.printing import say, say_json
 from tcoder.index import Index
-from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
 
 
@@ -22,18 +22,18 @@ async def run(options: Options) -> int:
     finally:
         await index.close()
     if options.json:
-        sys.stdout.write(encode(found).decode() + "\n")
+        say_json(found)
         return 0
     for hit in found.files:
-        sys.stdout.write(f"{hit.score:8.2f}  {hit.path}\n")
+        say(f"{hit.score:8.2f}  {hit.path}\n")
         if options.why:
-            sys.stdout.writelines(f"          {reason}\n" for reason in hit.why)
+            say("".join(f"          {reason}\n" for reason in hit.why))
     if found.symbols:
-        sys.stdout.write("\n")
+        say("\n")
     for symbol in found.symbols:
-        sys.stdout.write(f"{symbol.score:8.2f}  {symbol.path}:{symbol.line}  {symbol.kind} {symbol.name}\n")
+        say(f"{symbol.score:8.2f}  {symbol.path}:{symbol.line}  {symbol.kind} {symbol.name}\n")
         if options.why:
-            sys.stdout.writelines(f"          {reason}\n" for reason in symbol.why)
+            say("".join(f"          {reason}\n" for reason in symbol.why))
     if found.index.complete < 1:
         sys.stderr.write(f"the index is {found.index.complete:.0%} complete\n")
     return 0

@@ -7,11 +7,11 @@ import time
 from tcoder.app.options import Options
 from tcoder.app.parts import open_model
 from tcoder.app.place import Place, find_place
+from tcoder.app.printing import say, say_json
 from tcoder.app.variants import choose
 from tcoder.models import catalogue
 from tcoder.models.weights import WeightsStatus, list_weights, pull
 from tcoder.models.weights_store import PullProgress, human
-from tcoder.protocol.codec import encode
 from tcoder.protocol.errors import UsageError
 
 
@@ -33,16 +33,16 @@ def _list(options: Options) -> int:
     if options.json:
         models = [{"id": entry.id, "window": entry.window} for entry in catalogue.models()]
         providers = list(catalogue.providers())
-        sys.stdout.write(encode({"local": weights, "models": models, "providers": providers}).decode() + "\n")
+        say_json({"local": weights, "models": models, "providers": providers})
         return 0
-    sys.stdout.write("local, no key needed:\n")
+    say("local, no key needed:\n")
     for status in weights:
-        sys.stdout.write(f"  {status.id:28} {human(status.bytes):>9}  {_state(status)}\n")
-    sys.stdout.write("\nknown:\n")
+        say(f"  {status.id:28} {human(status.bytes):>9}  {_state(status)}\n")
+    say("\nknown:\n")
     for entry in catalogue.models():
         if not entry.id.startswith("local/"):
-            sys.stdout.write(f"  {entry.id}\n")
-    sys.stdout.write(f"\nproviders, with any of their models: {', '.join(catalogue.providers())}\n")
+            say(f"  {entry.id}\n")
+    say(f"\nproviders, with any of their models: {', '.join(catalogue.providers())}\n")
     return 0
 
 
@@ -57,9 +57,9 @@ def _state(status: WeightsStatus) -> str:
 async def _pull(options: Options, source: str) -> int:
     path = await pull(source, on_progress=None if options.quiet else _Meter())
     if options.json:
-        sys.stdout.write(encode({"id": source, "path": str(path)}).decode() + "\n")
+        say_json({"id": source, "path": str(path)})
     else:
-        sys.stdout.write(f"{path}\n")
+        say(f"{path}\n")
     return 0
 
 
@@ -98,5 +98,5 @@ async def _test(options: Options, place: Place, model_id: str) -> int:
         report = await probe(model, variant, needle=options.needle)
     finally:
         await model.close()
-    sys.stdout.write(encode(report).decode() + "\n" if options.json else render(report))
+    say_json(report) if options.json else say(render(report))
     return 0 if report.ok else 6

@@ -1,12 +1,11 @@
 """`tcoder policy check -- COMMAND`: what the permission policy says of a command, and why."""
 
 import shlex
-import sys
 
 from tcoder.app.options import Options
 from tcoder.app.parts import rules_of
 from tcoder.app.place import find_place
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say, say_json
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.outcome import ExitCode
 from tcoder.tools import policy
@@ -35,11 +34,11 @@ async def run(options: Options) -> int:
             "rule": verdict.rule,
             "parts": verdict.parts,
         }
-        sys.stdout.write(encode(body).decode() + "\n")
+        say_json(body)
     else:
-        sys.stdout.write(f"{verdict.decision}: {verdict.reason}\n")
+        say(f"{verdict.decision}: {verdict.reason}\n")
         if verdict.rule:
-            sys.stdout.write(f"  rule: {verdict.rule}\n")
+            say(f"  rule: {verdict.rule}\n")
         for part in verdict.parts:
-            sys.stdout.write(f"  {part.decision:6} {policy.visible(part.text)}  ({part.reason})\n")
+            say(f"  {part.decision:6} {policy.visible(part.text)}  ({part.reason})\n")
     return 0 if verdict.decision == "allow" else int(ExitCode.DENIED)

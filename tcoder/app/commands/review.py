@@ -1,11 +1,9 @@
 """`tcoder review [accept|reject|open ID…|all] [--message REASON]`: what the agent changed, hunk by hunk."""
 
-import sys
-
 from tcoder.agent.reviewing import since_of
 from tcoder.app.desk import Desk, open_desk
 from tcoder.app.options import Options
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say, say_json
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.events import NoteAdded
 from tcoder.protocol.review import Review
@@ -62,13 +60,13 @@ def _show(current: Review, *, as_json: bool) -> None:
             }
             for file in current.files
         ]
-        sys.stdout.write(encode({"files": files}).decode() + "\n")
+        say_json({"files": files})
         return
     if not current.files:
-        sys.stdout.write("nothing has changed\n")
+        say("nothing has changed\n")
     for file in current.files:
-        sys.stdout.write(f"{MARKS[file.state]} {file.path}  {file.change} +{file.insertions} −{file.deletions}\n")
+        say(f"{MARKS[file.state]} {file.path}  {file.change} +{file.insertions} −{file.deletions}\n")
         for hunk in file.hunks:
             whose = " (yours)" if hunk.origin == "user" else ""
-            sys.stdout.write(f"  {MARKS[hunk.state]} {hunk.id}  {hunk.header}{whose}\n")
-            sys.stdout.writelines(f"      {line}\n" for line in hunk.lines)
+            say(f"  {MARKS[hunk.state]} {hunk.id}  {hunk.header}{whose}\n")
+            say("".join(f"      {line}\n" for line in hunk.lines))

@@ -9,7 +9,8 @@ from tcoder.agent.journal import Journal, load
 from tcoder.agent.stored import summarise_all
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place, find_session
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import complain, say, say_json
+from tcoder.frontends.sanitise import escape_json
 from tcoder.protocol.errors import UsageError
 
 
@@ -25,23 +26,23 @@ async def run(options: Options) -> int:
     if what == "rm":
         _remove(path)
     elif options.json:
-        sys.stdout.buffer.write(path.read_bytes())
+        sys.stdout.write(escape_json(path.read_text(encoding="utf-8", errors="replace")))
     else:
-        sys.stdout.write(markdown([recorded.event for recorded in load(path).events]))
+        say(markdown([recorded.event for recorded in load(path).events]))
     return 0
 
 
 def _list(options: Options, place: Place) -> None:
     summaries, problems = summarise_all(place.sessions)
     for problem in problems:
-        sys.stderr.write(f"tcoder: {problem}\n")
+        complain(problem)
     if options.json:
-        sys.stdout.write(encode({"sessions": summaries}).decode() + "\n")
+        say_json({"sessions": summaries})
         return
     if not summaries:
-        sys.stderr.write(f"no stored sessions for {place.root}\n")
+        complain(f"no stored sessions for {place.root}")
     for summary in summaries:
-        sys.stdout.write(f"{summary.id}  {summary.updated}  {summary.turns:3} turns  {summary.title}\n")
+        say(f"{summary.id}  {summary.updated}  {summary.turns:3} turns  {summary.title}\n")
 
 
 def _remove(path: Path) -> None:

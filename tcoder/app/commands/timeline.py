@@ -1,13 +1,11 @@
 """`tcoder timeline`: patches and checkpoints of the last session, or of `-r ID`."""
 
-import sys
-
 from tcoder.agent.journal import load
 from tcoder.agent.queries import timeline
 from tcoder.agent.state import replay
 from tcoder.app.options import Options
 from tcoder.app.place import find_place, find_session
-from tcoder.protocol.codec import encode
+from tcoder.app.printing import say, say_json
 
 
 async def run(options: Options) -> int:
@@ -31,12 +29,12 @@ async def run(options: Options) -> int:
             }
             for entry in entries
         ]
-        sys.stdout.write(encode(rows).decode() + "\n")
+        say_json(rows)
         return 0
     for entry in entries:
         mark = "◆" if entry.kind == "checkpoint" else " "
         size = f"+{entry.insertions} −{entry.deletions}" if entry.kind == "patch" else ""
         undone = " (undone)" if entry.undone else ""
         files = ", ".join(entry.files[:4]) + (" …" if len(entry.files) > 4 else "")
-        sys.stdout.write(f"{mark} {entry.id:5} {entry.time[11:19]}  {entry.cause[:60]}{undone}  {files}  {size}\n")
+        say(f"{mark} {entry.id:5} {entry.time[11:19]}  {entry.cause[:60]}{undone}  {files}  {size}\n")
     return 0
