@@ -256,6 +256,8 @@ class Index:
             raise ToolError(problem)
         if under and not (self.root / under).exists():
             raise ToolError(f"there is no {path}")
+        if under and not ((self.root / under).is_file() or (self.root / under).is_dir()):
+            raise ToolError(f"{path} is a pipe, a socket or a device, not a file")  # reading it could wait for ever
         return under
 
     def _inside(self, path: str) -> tuple[str, str]:

@@ -4,8 +4,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from tcoder.index.searching import present
 from tcoder.protocol.display import TextBlock
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
+from tcoder.tools.policy_paths import is_secret
 
 
 class SearchArgs(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,4 +30,12 @@ class Search(Tool[SearchArgs]):
 
     async def run(self, args: SearchArgs, context: ToolContext) -> Reply:
         found = await context.index.search(args.pattern, path=args.path, kind=args.kind, limit=60)
-        return Reply(found.text, (TextBlock(f"{len(found.hits)} matches"),))
+        if is_secret(args.path):  # it was asked for by name, and judged by it
+            return Reply(found.text, (TextBlock(f"{len(found.hits)} matches"),))
+        hits = [hit for hit in found.hits if not is_secret(hit.path)]
+        withheld = len(found.hits) - len(hits)
+        if not withheld:
+            return Reply(found.text, (TextBlock(f"{len(hits)} matches"),))
+        shown = present(hits, more=found.more != 0, problem=found.problem)
+        note = f"({withheld} more in files that may hold keys or passwords; name such a file to ask for it)"
+        return Reply(f"{shown.text}\n{note}", (TextBlock(f"{len(hits)} matches, {withheld} withheld"),))
