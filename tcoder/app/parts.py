@@ -70,7 +70,14 @@ def open_shell(place: Place, spill: Path) -> tuple[Shell, str]:
     if not report.holds:
         raise SandboxError(f"the sandbox does not hold here: {report.detail}", report.fix or "use --sandbox off")
     own = (folders.config, folders.state, folders.data)
-    box = sandbox.Sandbox(place.root, writable=writable, network=settings.network == "on", hidden=own)
+    box = sandbox.Sandbox(
+        place.root,
+        writable=writable,
+        network=settings.network == "on",
+        allowed_hosts=settings.allow_hosts if settings.network == "allowlist" else (),
+        hidden=own,
+        overlay=report.overlay,
+    )
     return Shell(place.root, sandbox=box, spill_dir=spill), report.mode
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
 
 from tcoder.index import Index
 from tcoder.protocol.checks import CheckReport
-from tcoder.protocol.commands import CommandRunner
 from tcoder.protocol.display import Display
 from tcoder.protocol.messages import ImagePart, ResultStatus, ToolSpec
 from tcoder.protocol.plan import PlanStep
 from tcoder.resources import prompt
 from tcoder.workspace.files import WorkspaceFiles
+from tcoder.workspace.shell import Shell
 
 Kind = Literal["read", "edit", "shell", "other"]
 
@@ -31,7 +31,7 @@ class ToolContext:
     root: Path
     files: WorkspaceFiles
     index: Index
-    runner: CommandRunner
+    runner: Shell
     emit: Callable[[str], None]
     run_checks: Callable[[tuple[str, ...]], Awaitable[CheckReport]]
     set_plan: Callable[[tuple[PlanStep, ...]], None]
@@ -96,10 +96,10 @@ def parameters_of(args: type[Struct]) -> dict[str, Any]:
 
 def _inline(schema: Any, named: dict[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [_inline(item, named) for item in schema]  # pyright: ignore[reportUnknownVariableType] JSON is untyped
+        return [_inline(item, named) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    fields: dict[str, Any] = schema
+    fields = cast("dict[str, Any]", schema)
     if "$ref" in fields:
         return _inline(named[fields["$ref"]], named)
     return {

@@ -11,6 +11,7 @@ from tcoder.protocol.messages import ToolCall, ToolSpec
 from tcoder.tools.base import Tool
 from tcoder.tools.checks import Test
 from tcoder.tools.edit import Edit
+from tcoder.tools.jobs import Job
 from tcoder.tools.outline import Outline
 from tcoder.tools.plan import Plan
 from tcoder.tools.read import Read
@@ -63,4 +64,4 @@ def decode_arguments(call: ToolCall, args: type[Struct]) -> Struct:
 
 def shipped(from_plugins: Iterable[Tool[Any]] = ()) -> Registry:
     """The tools that tcoder offers, then those of plugins. Raises `UsageError` when a name is taken."""
-    return Registry((Read(), Edit(), Write(), Search(), Outline(), Shell(), Test(), Plan(), *from_plugins))
+    return Registry((Read(), Edit(), Write(), Search(), Outline(), Shell(), Job(), Test(), Plan(), *from_plugins))

@@ -40,7 +40,7 @@ def describe(result: CommandResult) -> str:
     if result.timed_out:
         head = f"timed out after {result.duration_s:.0f} s and was ended"
     elif result.awaiting_input:
-        head = "waits for input; the screen shows:"
+        head = "waits for input: type it with the job tool, or it is ended by the next command; the screen shows:"
     else:
         head = f"exit {result.exit_code}"
     notes = [head, *result.notices]
