@@ -4,6 +4,7 @@ from uuid import uuid4
 
 from tcoder.agent import compaction
 from tcoder.agent.reviewing import since_of
+from tcoder.agent.rewind import rewound
 from tcoder.agent.turn import Turn
 from tcoder.protocol.edits import Cause, Patch
 from tcoder.protocol.errors import UsageError
@@ -41,7 +42,11 @@ async def perform(turn: Turn, op: Op) -> None:
         case Redo():
             _tell(turn, await ledger.redo(op.patch_id), "redid")
         case Rollback():
-            _tell(turn, await ledger.rollback(op.checkpoint_id), "rolled back")
+            back = rewound(turn.session.log, turn.state, op.checkpoint_id) if op.conversation else None
+            patch = await ledger.rollback(op.checkpoint_id)
+            if back is not None:
+                turn.record(back)
+            _tell(turn, patch, "rolled back")
         case RunChecks():
             await turn.run_checks("attempt")
         case Compact():

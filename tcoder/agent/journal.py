@@ -8,7 +8,7 @@ import fcntl
 import gc
 import hashlib
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,6 +96,17 @@ def refuse_newer(path: Path, line: bytes) -> None:
         return
     if newer:
         raise JournalError(f"the session {path.name} was written by a newer tcoder", "upgrade tcoder to open it")
+
+
+def copy(events: Iterable[Recorded], path: Path) -> None:
+    """Begin the journal of a fork with what came before. Raises `JournalError`, also when `path` exists."""
+    private_folder(path.parent)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(map(encode_line, events))
+    except OSError as error:
+        raise JournalError(f"cannot write the session {path}: {error.strerror}") from error
 
 
 class Journal:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -52,6 +53,9 @@ class Recorder(Protocol):
 
     @property
     def state(self) -> SessionState: ...
+
+    @property
+    def log(self) -> Sequence[Recorded]: ...
 
     last_request: ModelRequest | None
 

@@ -1,10 +1,11 @@
 """Builds a session: its parts joined once, its journal opened, its first events written."""
 
 import asyncio
+import gc
 import os
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from tcoder import __version__
 from tcoder.agent import context, loop
 from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
-from tcoder.agent.journal import Journal, Loaded, load, private_folder
+from tcoder.agent.journal import Journal, Loaded, collecting_nothing, copy, load, private_folder
 from tcoder.agent.reviewing import Reviewer
+from tcoder.agent.rewind import events_before
 from tcoder.agent.session import Session, StrategyRunner
-from tcoder.agent.state import replay
+from tcoder.agent.state import SessionState, replay
 from tcoder.agent.stored import summarise_all
 from tcoder.app import parts, variants
 from tcoder.app.options import Options
@@ -26,7 +28,7 @@ from tcoder.config import Settings
 from tcoder.index import Index
 from tcoder.plugins import loader
 from tcoder.protocol.errors import JournalError, NoModelError, UsageError
-from tcoder.protocol.events import Notice, Progress, SessionResumed, SessionStarted, VariantChanged
+from tcoder.protocol.events import Notice, Progress, Recorded, SessionResumed, SessionStarted, VariantChanged
 from tcoder.protocol.permissions import Approval
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.resources import plugin_folder
@@ -113,7 +115,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         parts.frame(place, options, tests, tools.specs, session_id),
         journal,
         _strategy,
-        state=replay(recorded.event for recorded in past),
+        state=_state_of(past),
         past=list(past),
     )
     session.observe(plugins.observer(session.record))
@@ -165,7 +167,21 @@ def _stored(options: Options, place: Place) -> tuple[Loaded | None, Path, str]:
     loaded = load(path)
     if not options.fork:
         return loaded, path, ""
-    return loaded, place.sessions / f"{options.session_id or new_session_id()}.jsonl", path.stem
+    if options.checkpoint:
+        loaded = replace(loaded, events=loaded.events[: events_before(loaded.events, options.checkpoint)])
+    fork = place.sessions / f"{options.session_id or new_session_id()}.jsonl"
+    if not options.no_session:
+        copy(loaded.events, fork)
+    return loaded, fork, path.stem
+
+
+def _state_of(past: Sequence[Recorded]) -> SessionState:
+    """What a stored session had come to. All of it stays, so the garbage collector need not look at it again."""
+    with collecting_nothing():
+        state = replay(recorded.event for recorded in past)
+    if past:
+        gc.freeze()
+    return state
 
 
 def _next_seq(loaded: Loaded | None) -> int:

@@ -68,6 +68,7 @@ class Options(Struct, frozen=True):
     resume_last: bool = False
     resume: str | None = None
     fork: bool = False
+    checkpoint: str = ""
     session_id: str = ""
     no_session: bool = False
     # where, and how it is told
