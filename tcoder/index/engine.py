@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -28,6 +29,8 @@ T = TypeVar("T")
 RACY_NS = 2_000_000_000
 SMALL_BYTES = 200_000
 SMALL_FILES = 20
+SMALL_SEGMENTS = 40
+FORGET_DAYS = 60
 
 
 class Entry(NamedTuple):
@@ -87,7 +90,27 @@ class Engine:
                 self.entries = msgspec.msgpack.decode(data, type=dict[str, Entry])
             except msgspec.MsgspecError:
                 self.entries = {}
+        self._tidy()
         self._reload()
+
+    def _tidy(self) -> None:
+        """Drop segments that are mostly of the past, and small ones when there are many of them: what is still in use
+        becomes pending at the next sweep and is parsed again in larger segments. Other trees count as users."""
+        used: set[bytes] = {entry.key for entry in self.entries.values()}
+        for data in self.store.trees(FORGET_DAYS * 86_400):
+            with suppress(msgspec.MsgspecError):
+                used.update(entry.key for entry in msgspec.msgpack.decode(data, type=dict[str, Entry]).values())
+        sizes: Counter[int] = Counter()
+        alive: Counter[int] = Counter()
+        for key, place in self.store.places().items():
+            sizes[place.segment] += 1
+            alive[place.segment] += key in used
+        small = [id_ for id_, size in sizes.items() if size <= SMALL_FILES]
+        drop = set(small) if len(small) > SMALL_SEGMENTS else set[int]()
+        if sizes.total() > 2 * alive.total() + SMALL_FILES:
+            drop |= {id_ for id_, size in sizes.items() if alive[id_] <= size // 3}
+        if drop:
+            self.store.drop(sorted(drop))
 
     def _reload(self) -> None:
         """Read which segments there are, at the start and when another process has written."""

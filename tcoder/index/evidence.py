@@ -14,7 +14,6 @@ from tcoder.index.terms import path_terms, split, stem_terms
 
 BEST_UNITS = 6
 UNIT_SHARES = (1.0, 0.3, 0.15, 0.1)
-SEEDS = 8
 
 Scores = dict[str, float]
 
@@ -59,7 +58,7 @@ def scale(values: Scores) -> Scores:
 
 
 def collect(known: Known, query: Query) -> Evidence:
-    """The features that do not depend on a first order of the files."""
+    """Everything that is known about the files that a query may be about."""
     identifiers = {split(name.encode())[0]: name for name in query.identifiers}
     found = match(known.store, known.segments, query.terms, identifiers)
     units, whole, names = _by_file(known.segments, found)
@@ -85,24 +84,6 @@ def collect(known: Known, query: Query) -> Evidence:
     return Evidence(features, units, defines, mentions, frames, echo)
 
 
-def relate(known: Known, first: list[tuple[str, float]]) -> dict[str, Scores]:
-    """Features that come from the best files of a first order, as pairs of path and score, best first."""
-    seeds = first[:SEEDS]
-    candidates = [path for path, _ in first]
-    companions: defaultdict[str, float] = defaultdict(float)
-    for path, score in seeds:
-        for other, share in known.history.companions(path).items():
-            companions[other] += score * share
-    wanted = set(candidates)
-    return {
-        "companion": scale({path: score for path, score in companions.items() if path in wanted}),
-        "folder": scale(_folders(first)),
-        "sibling": scale(_siblings(seeds, candidates)),
-        "imports": scale(_imports(known, seeds, candidates)),
-        "activity": scale({path: known.history.activity(path) for path in candidates}),
-    }
-
-
 def _mix(scores: list[float]) -> float:
     return sum(share * score for share, score in zip(UNIT_SHARES, scores, strict=False))
 
@@ -112,22 +93,24 @@ def _by_file(segments: Mapping[int, LoadedSegment], found: Matches) -> tuple[dic
     units: dict[str, list[Unit]] = {}
     whole: Scores = {}
     names: Scores = {}
-    for id_, scores in found.units.items():
-        segment, named = segments[id_], found.names[id_]
-        for ordinal, score in enumerate(found.files[id_]):
-            paths = segment.paths[ordinal]
-            if not paths:
+    for id_, ordinals in found.chosen.items():
+        segment, totals = segments[id_], found.files[id_]
+        scores, named = found.units[id_], found.names[id_]
+        for ordinal in ordinals:
+            paths, total = segment.paths[ordinal], totals[ordinal]
+            if total <= 0 or not paths:
                 continue
-            first, last = segment.first_unit[ordinal], segment.first_unit[ordinal + 1]
-            own = scores[first:last]
-            if max(own) <= 0:
+            for path in paths:
+                whole[path] = total
+            first = segment.first_unit[ordinal]
+            own = scores[first : segment.first_unit[ordinal + 1]]
+            if not own or max(own) <= 0:
                 continue
             ranked = sorted(range(len(own)), key=own.__getitem__, reverse=True)[:BEST_UNITS]
             best = [Unit(own[unit], unit, named.get(first + unit, 0.0)) for unit in ranked if own[unit] > 0]
-            top = max((named[first + unit] for unit in ranked if first + unit in named), default=0.0)
+            top = max((unit.name for unit in best), default=0.0)
             for path in paths:
                 units[path] = best
-                whole[path] = score
                 names[path] = top
     return units, whole, names
 
@@ -220,50 +203,3 @@ def _tested(units: Mapping[str, list[Unit]]) -> Scores:
     return {
         path: by_subject[name] for path in units if (name := subject(path)) in by_subject and role_of(path) != "test"
     }
-
-
-def _folders(first: list[tuple[str, float]]) -> Scores:
-    """What the other good files of the same folder say."""
-    sums: defaultdict[str, float] = defaultdict(float)
-    for path, score in first[:30]:
-        sums[path.rpartition("/")[0]] += score
-    top = dict(first[:30])
-    return {path: sums[path.rpartition("/")[0]] - top.get(path, 0.0) for path, _ in first}
-
-
-def _siblings(seeds: list[tuple[str, float]], candidates: list[str]) -> Scores:
-    """How much a file's name is like that of a good file in another folder, as implementations of one thing are."""
-    named = {path: stem_terms(path) for path in candidates}
-    scores: Scores = {}
-    for path in candidates:
-        for seed, score in seeds:
-            if seed != path and (union := named[path] | named[seed]):
-                likeness = len(named[path] & named[seed]) / len(union)
-                scores[path] = max(scores.get(path, 0.0), likeness**2 * score)
-    return scores
-
-
-def _imports(known: Known, seeds: list[tuple[str, float]], candidates: list[str]) -> Scores:
-    """Candidates that a good file imports, or that import it, going by the last names in the imports."""
-    stems: defaultdict[str, set[str]] = defaultdict(set)
-    for path in candidates:
-        stems[_module_name(path)].add(path)
-    scores: defaultdict[str, float] = defaultdict(float)
-    good = dict(seeds)
-    for path in candidates:
-        for line in known.facts(path).imports:
-            for word in set(
-                line.replace("/", " ").replace(".", " ").replace('"', " ").replace("'", " ").replace(":", " ").split()
-            ):
-                for other in stems.get(word.strip(";,<>{}()"), ()):
-                    if other != path:
-                        scores[other] += good.get(path, 0.0) / 3
-                        scores[path] += good.get(other, 0.0) / 3
-    return dict(scores)
-
-
-def _module_name(path: str) -> str:
-    stem = path.rpartition("/")[2].split(".")[0]
-    if stem in ("__init__", "index", "mod", "lib"):
-        return path.rpartition("/")[0].rpartition("/")[2]
-    return stem

@@ -1,4 +1,4 @@
-"""What past commits say about a query: which were about the same, and which files change together. Pure."""
+"""What past commits say about a query: which were about the same, and what they changed. Pure."""
 
 import math
 from array import array
@@ -36,7 +36,6 @@ class History:
     def __init__(self, commits: Sequence[Commit] = ()) -> None:
         self.commits = tuple(commits)
         self._postings: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
-        self.by_file: defaultdict[str, list[int]] = defaultdict(list)
         lengths: defaultdict[str, int] = defaultdict(int)
         for ordinal, commit in enumerate(self.commits):
             length = 0
@@ -44,7 +43,6 @@ class History:
                 self._postings[term].append(ordinal)
                 length += count
             for path in commit.files:
-                self.by_file[path].append(ordinal)
                 lengths[path] += length
         self._lengths = dict(lengths)
         self._mean = max(sum(lengths.values()) / len(lengths), 1.0) if lengths else 1.0
@@ -80,18 +78,3 @@ class History:
             for path in files:
                 fixes[path] += share**2 * 0.5 ** (ordinal / HALF_LIFE) / math.sqrt(len(files))
         return Echo(dict(by_file), dict(fixes), tuple(similar))
-
-    def companions(self, path: str) -> dict[str, float]:
-        """How often other files changed with this one, as a share of its changes; commits of few files count more."""
-        ordinals = self.by_file.get(path, [])
-        together: defaultdict[str, float] = defaultdict(float)
-        for ordinal in ordinals:
-            files = self.commits[ordinal].files
-            for other in files:
-                if other != path:
-                    together[other] += 1 / math.log2(1 + len(files))
-        return {other: score / (len(ordinals) + 2) for other, score in together.items()}
-
-    def activity(self, path: str) -> float:
-        """How much a file has changed lately, 0 and more."""
-        return math.log1p(sum(0.5 ** (ordinal / HALF_LIFE) for ordinal in self.by_file.get(path, ())))

@@ -5,6 +5,15 @@ from functools import lru_cache
 
 from tcoder.protocol.location import FileRole
 
+# a task is rarely about changing what is not source; what is named outright still gets to the top
+ROLE_FACTORS: dict[FileRole, float] = {
+    "source": 1.0,
+    "data": 0.35,
+    "docs": 0.3,
+    "test": 0.4,
+    "generated": 0.2,
+    "vendored": 0.2,
+}
 # grammar names are those of tree-sitter-language-pack; a language without a query file is indexed as plain text
 BY_EXTENSION = {
     ".py": "python",

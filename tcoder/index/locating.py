@@ -1,7 +1,7 @@
 """From a text to files and symbols: collect the evidence, order it, say why."""
 
 from tcoder.index import ranking
-from tcoder.index.evidence import Evidence, Known, Unit, collect, relate
+from tcoder.index.evidence import Evidence, Known, Unit, collect
 from tcoder.index.query import Query, parse
 from tcoder.index.segment import Facts
 from tcoder.index.terms import split
@@ -21,7 +21,7 @@ def locate(known: Known, text: str, limit: int) -> tuple[tuple[FileHit, ...], tu
         name: {path: value for path, value in values.items() if path in chosen}
         for name, values in evidence.features.items()
     }
-    ordered = ranking.order(own | relate(known, first), fitted.final, ranking.CANDIDATES)
+    ordered = ranking.refine(own, fitted, ranking.CANDIDATES)
     top = ordered[0][1] if ordered else 1.0
     files: list[FileHit] = []
     symbols: list[SymbolHit] = []

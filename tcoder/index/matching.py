@@ -1,18 +1,24 @@
 """Evidence for a query: how well units and files fit its terms (BM25 over the stored postings)."""
 
+import heapq
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from tcoder.index.segment import IN_NAME, IN_PARENT, MAX_COUNT, unpack
+from tcoder.index.languages import ROLE_FACTORS, role_of
+from tcoder.index.segment import IN_NAME, IN_PARENT, MAX_COUNT, Posting, unpack
 from tcoder.index.store import SegmentHead
 
 UNIT_K1, UNIT_B = 1.2, 0.6
 FILE_K1, FILE_B = 1.2, 0.75
 NAME_WEIGHT, PARENT_WEIGHT = 5, 2
-# work per query is bounded: rare terms first, and no more entries than this
-MAX_ENTRIES = 250_000
+# work per query is bounded: entries of files that are read, files whose units are scored, files per identifier
+MAX_ENTRIES = 400_000
+BEST_FILES = 240
+MAX_NAMED = 100
+SEEK = 6
 _COUNTS = tuple(
     (mark & MAX_COUNT) + NAME_WEIGHT * bool(mark & IN_NAME) + PARENT_WEIGHT * bool(mark & IN_PARENT)
     for mark in range(256)
@@ -52,66 +58,134 @@ class LoadedSegment:
 
 
 class Matches(NamedTuple):
-    """Scores by segment, by unit and by file ordinal, `names` counting what stands in a unit's name alone; `idf` of
-    every term that occurs; `named` lists for each identifier the units (segment, unit) whose name has it."""
+    """Scores by segment, by file ordinal and by unit, of the files in `chosen` (ordinals by segment); `names` count
+    what stands in a unit's name alone; `idf` of every term that occurs; `named` lists for each identifier the units
+    (segment, unit) whose name has it."""
 
+    chosen: dict[int, list[int]]
+    files: dict[int, list[float]]
     units: dict[int, list[float]]
     names: dict[int, dict[int, float]]
-    files: dict[int, list[float]]
     idf: dict[str, float]
     named: dict[str, list[tuple[int, int]]]
+
+
+class _Term(NamedTuple):
+    weight: float
+    postings: dict[int, Posting]
 
 
 def match(
     store: Postings, segments: Mapping[int, LoadedSegment], terms: Mapping[str, float], identifiers: Iterable[str]
 ) -> Matches:
-    """Score everything in the segments. `identifiers` are the terms for which names are collected."""
+    """Score all files by their whole text, and the units of the best of them. `identifiers` are the terms for which
+    names are collected."""
     contents = max(sum(len(segment.paths) for segment in segments.values()), 1)
     means = _means(segments.values())
-    found: list[tuple[int, str, list[tuple[int, bytes]]]] = []
-    for term in terms:
-        rows = [(segment, data) for segment, data in store.postings(term) if segment in segments]
-        if rows:
-            found.append((sum(len(data) // 4 - 1 - int.from_bytes(data[:4], "little") for _, data in rows), term, rows))
-    found.sort(key=lambda item: (item[0], item[1]))
-    units: dict[int, list[float]] = {}
-    names: dict[int, dict[int, float]] = {}
-    files: dict[int, list[float]] = {}
+    wanted = frozenset(identifiers)
+    found: list[_Term] = []
     idf: dict[str, float] = {}
     named: dict[str, list[tuple[int, int]]] = {}
-    wanted = frozenset(identifiers)
+    for term in sorted(terms):
+        postings = {id_: unpack(data) for id_, data in store.postings(term) if id_ in segments}
+        if not postings:
+            continue
+        frequency = sum(len(posting.files) for posting in postings.values())
+        idf[term] = math.log(1 + (contents - frequency + 0.5) / (frequency + 0.5)) if frequency < contents else 0.0
+        found.append(_Term(idf[term] * terms[term], postings))
+        if term in wanted:
+            named[term] = [
+                (id_, code >> 8) for id_, posting in postings.items() for code in posting.units if code & IN_NAME
+            ]
+    # rare terms first: when there is too much to read, the common ones are left out
+    found.sort(key=lambda term: -term.weight)
+    files = _score_files(found, segments, means)
+    chosen = _best(files, segments, named)
+    units, names = _score_units(found, segments, means, chosen)
+    return Matches(chosen, files, units, names, idf, named)
+
+
+def _score_files(
+    terms: list[_Term], segments: Mapping[int, LoadedSegment], means: tuple[float, float]
+) -> dict[int, list[float]]:
+    files = {id_: [0.0] * len(segment.paths) for id_, segment in segments.items()}
     entries = 0
-    for frequency, term, rows in found:
-        idf[term] = math.log(1 + (contents - frequency + 0.5) / (frequency + 0.5))
-        weight = idf[term] * terms[term]
-        for id_, data in rows:
-            posting = unpack(data)
-            segment = segments[id_]
-            unit_norms, file_norms = segment.norms(*means)
-            unit_scores = units.setdefault(id_, [])
-            if not unit_scores:
-                unit_scores.extend([0.0] * len(segment.unit_length))
-                files[id_] = [0.0] * len(segment.paths)
-                names[id_] = {}
-            file_scores = files[id_]
-            name_scores = names[id_]
-            for code in posting.units:
-                count = _COUNTS[code & 0xFF]
-                unit = code >> 8
-                unit_scores[unit] += weight * count / (count + unit_norms[unit])
-                if code & IN_NAME:
-                    name_scores[unit] = name_scores.get(unit, 0.0) + weight
+    for weight, postings in terms:
+        for id_, posting in postings.items():
+            norms = segments[id_].norms(*means)[1]
+            scores = files[id_]
             for code in posting.files:
                 count = code & 0xFF
-                file = code >> 8
-                file_scores[file] += weight * count / (count + file_norms[file])
-            if term in wanted:
-                hits = [(id_, code >> 8) for code in posting.units if code & IN_NAME]
-                named.setdefault(term, []).extend(hits)
-            entries += len(posting.units)
+                scores[code >> 8] += weight * count / (count + norms[code >> 8])
+            entries += len(posting.files)
         if entries > MAX_ENTRIES:
             break
-    return Matches(units, names, files, idf, named)
+    return files
+
+
+def _best(
+    files: Mapping[int, list[float]],
+    segments: Mapping[int, LoadedSegment],
+    named: Mapping[str, list[tuple[int, int]]],
+) -> dict[int, list[int]]:
+    """By segment the ordinals of the files whose units are worth scoring, ascending."""
+    scored: list[tuple[float, int, int]] = []
+    for id_, scores in files.items():
+        paths = segments[id_].paths
+        scored += [
+            (score * ROLE_FACTORS[role_of(paths[at][0])], id_, at)
+            for at, score in enumerate(scores)
+            if score > 0 and paths[at]
+        ]
+    if len(scored) > BEST_FILES:
+        scored = heapq.nlargest(BEST_FILES, scored)
+    chosen: dict[int, set[int]] = {}
+    for _, id_, ordinal in scored:
+        chosen.setdefault(id_, set()).add(ordinal)
+    for hits in named.values():
+        for id_, unit in hits[:MAX_NAMED]:
+            chosen.setdefault(id_, set()).add(segments[id_].unit_content[unit])
+    return {id_: sorted(ordinals) for id_, ordinals in chosen.items()}
+
+
+def _score_units(
+    terms: list[_Term],
+    segments: Mapping[int, LoadedSegment],
+    means: tuple[float, float],
+    chosen: Mapping[int, list[int]],
+) -> tuple[dict[int, list[float]], dict[int, dict[int, float]]]:
+    units: dict[int, list[float]] = {}
+    names: dict[int, dict[int, float]] = {}
+    for id_, ordinals in chosen.items():
+        segment = segments[id_]
+        norms = segment.norms(*means)[0]
+        scores = units[id_] = [0.0] * len(segment.unit_length)
+        named = names[id_] = {}
+        ranges = [(segment.first_unit[at] << 8, segment.first_unit[at + 1] << 8) for at in ordinals]
+        for weight, postings in terms:
+            if id_ not in postings:
+                continue
+            codes = postings[id_].units
+            # a short posting is read whole, of a long one only what belongs to the chosen files
+            pieces = [codes] if len(codes) < SEEK * len(ranges) else _pieces(codes, ranges)
+            for piece in pieces:
+                for code in piece:
+                    count = _COUNTS[code & 0xFF]
+                    unit = code >> 8
+                    scores[unit] += weight * count / (count + norms[unit])
+                    if code & IN_NAME:
+                        named[unit] = named.get(unit, 0.0) + weight
+    return units, names
+
+
+def _pieces(codes: "memoryview[int]", ranges: list[tuple[int, int]]) -> "Iterator[memoryview[int]]":
+    at = 0
+    for first, last in ranges:
+        at = bisect_left(codes, first, at)
+        end = bisect_left(codes, last, at)
+        if end > at:
+            yield codes[at:end]
+        at = end
 
 
 def _means(segments: Iterable[LoadedSegment]) -> tuple[float, float]:

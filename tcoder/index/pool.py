@@ -30,6 +30,11 @@ class Worker:
         self._root = str(root)
         self._process: asyncio.Future[asyncio.subprocess.Process] | None = None
 
+    @property
+    def process_id(self) -> int | None:
+        """The process that is at work or waits for it."""
+        return self._process.result().pid if self._process is not None and self._process.done() else None
+
     async def build(self, files: tuple[tuple[str, str], ...]) -> Built:
         """Index pairs of path and language. Raises `HangingFileError`; the process is then gone and started anew at
         the next call."""

@@ -8,8 +8,8 @@ from tcoder.index.terms import WORD, meaningful, split
 
 MAX_TEXT = 200_000
 # shares of a term's weight by where it stands, and what a repetition adds
-TITLE_SHARE = 1.0
-CODE_SHARE = 0.5
+TITLE_SHARE = 2.0
+CODE_SHARE = 0.25
 SATURATION = 0.25
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}(?:(?:\.|::|#|->)[A-Za-z_]\w{0,60}){0,6}")

@@ -7,27 +7,21 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-from tcoder.index.languages import role_of
-from tcoder.protocol.location import FileRole
+from tcoder.index.languages import ROLE_FACTORS, role_of
 
 CANDIDATES = 200
-# a task is rarely about changing what is not source; what is named outright still gets to the top
-ROLE_FACTORS: dict[FileRole, float] = {
-    "source": 1.0,
-    "data": 0.35,
-    "docs": 0.3,
-    "test": 0.4,
-    "generated": 0.2,
-    "vendored": 0.2,
-}
+RANK_SCALE = 2.0
+Features = Mapping[str, Mapping[str, float]]
 
 
 class Weights(Struct, frozen=True, forbid_unknown_fields=True):
-    """`first` orders all files by features of their own, `final` the best of them by all features. `fitted_on` says
+    """`first` orders all files by features of their own. Of the best of them `values` weighs all features and `ranks`
+    what place each feature alone would give: 1 for the first, half of it for the third, and so on. `fitted_on` says
     where the figures come from."""
 
     first: dict[str, float]
-    final: dict[str, float]
+    values: dict[str, float]
+    ranks: dict[str, float]
     fitted_on: str = ""
 
 
@@ -37,9 +31,7 @@ def weights() -> Weights:
     return msgspec.json.decode((files("tcoder.index") / "weights.json").read_bytes(), type=Weights)
 
 
-def order(
-    features: Mapping[str, Mapping[str, float]], weighted: Mapping[str, float], limit: int
-) -> list[tuple[str, float]]:
+def order(features: Features, weighted: Mapping[str, float], limit: int) -> list[tuple[str, float]]:
     """Paths with the weighted sum of their features, best first; equal ones by path, so that answers are stable."""
     totals: dict[str, float] = {}
     for name, weight in weighted.items():
@@ -49,3 +41,16 @@ def order(
     scored = [(path, total * ROLE_FACTORS[role_of(path)]) for path, total in totals.items() if total > 0]
     scored.sort(key=lambda pair: (-pair[1], pair[0]))
     return scored[:limit]
+
+
+def places(values: Mapping[str, float]) -> dict[str, float]:
+    """What place each path has by one feature alone, as `1 / (1 + place / 2)` with the first place 0."""
+    scored = sorted(values, key=lambda path: (-values[path] * ROLE_FACTORS[role_of(path)], path))
+    return {path: 1 / (1 + place / RANK_SCALE) for place, path in enumerate(scored)}
+
+
+def refine(features: Features, fitted: Weights, limit: int) -> list[tuple[str, float]]:
+    """The final order of candidates: the sum of weighted features and weighted places."""
+    ranked = {f"{name} place": places(features.get(name, {})) for name, weight in fitted.ranks.items() if weight}
+    weighted = dict(fitted.values) | {f"{name} place": weight for name, weight in fitted.ranks.items()}
+    return order({**features, **ranked}, weighted, limit)

@@ -5,6 +5,7 @@ anew: an index holds nothing that the files do not say.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -177,6 +178,11 @@ class Store:
     def tree(self, root: str) -> bytes:
         row = self._db.execute("SELECT data FROM tree WHERE root = ?", (root,)).fetchone()
         return row[0] if row else b""
+
+    def trees(self, max_age_s: float) -> list[bytes]:
+        """The trees that were saved not longer ago than this; older ones are forgotten."""
+        self._db.execute("DELETE FROM tree WHERE used < ?", (time.time() - max_age_s,))
+        return [data for (data,) in self._db.execute("SELECT data FROM tree")]
 
     def save_tree(self, root: str, used: float, data: bytes) -> None:
         self._db.execute("INSERT OR REPLACE INTO tree VALUES (?, ?, ?)", (root, used, data))

@@ -30,12 +30,6 @@ def test_files_of_similar_commits_score() -> None:
     assert echo.similar[0].commit.subject == "Fix hue percentage parsing"
 
 
-def test_companions_change_together() -> None:
-    together = History(COMMITS).companions("color.py")
-    assert set(together) == {"test_color.py", "wheel.py"}
-    assert History(COMMITS).companions("unknown.py") == {}
-
-
 def test_nothing_is_known_without_commits() -> None:
     echo = History().echo({"hue": 1.0})
     assert (echo.messages, echo.fixes, echo.similar) == ({}, {}, ())

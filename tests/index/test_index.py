@@ -2,8 +2,10 @@
 """The index as everybody uses it, on a small repository of its own."""
 
 import asyncio
+import sqlite3
 import subprocess
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -241,3 +243,38 @@ async def test_closing_twice_and_early(root: Path, tmp_path: Path) -> None:
     await unused.close()
     await unused.close()
     assert not (tmp_path / "cache").exists()
+
+
+async def test_many_small_edits_do_not_pile_up(index: Index, root: Path, tmp_path: Path) -> None:
+    await index.locate("hue")
+    for number in range(60):
+        (root / "app" / "color.py").write_text(f"def turn_{number}(): pass\n")
+        await index.changed(["app/color.py"])
+    await index.refresh()
+    await index.close()
+    (database,) = (tmp_path / "cache" / "index").glob("*.sqlite")
+    again = Index.open(root, tmp_path / "cache")
+    assert [hit.path for hit in await again.find_symbol("turn_59")] == ["app/color.py"]
+    assert await again.find_symbol("turn_58") == ()
+    await again.close()
+    with closing(sqlite3.connect(database)) as reading:
+        assert reading.execute("SELECT count(*) FROM segment").fetchone()[0] < 10
+
+
+async def test_a_branch_that_comes_back_is_known(index: Index, root: Path) -> None:
+    before = (root / "app" / "color.py").read_text()
+    await index.locate("hue")
+    (root / "app" / "color.py").write_text("def other(): pass\n")
+    await index.changed(["app/color.py"])
+    (root / "app" / "color.py").write_text(before)
+    await index.changed(["app/color.py"])
+    assert [hit.path for hit in await index.find_symbol("parse_hue")] == ["app/color.py"]
+
+
+async def test_two_indexes_share_one_store(index: Index, root: Path, tmp_path: Path) -> None:
+    other = Index.open(root, tmp_path / "cache")
+    await asyncio.gather(index.refresh(), other.refresh())
+    (root / "app" / "late.py").write_text("def late_one(): pass\n")
+    await asyncio.gather(index.refresh(), other.refresh())
+    assert await index.find_symbol("late_one") == await other.find_symbol("late_one") != ()
+    await other.close()
