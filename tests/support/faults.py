@@ -45,14 +45,14 @@ def edit():
         file = files.read_if_there(path)
         if file: read[file.path] = file.digest
         return file
-    edits = Replace('a.txt', '7\\n', 'agent\\n'), WriteFile('b.txt', 'new\\n')
+    edits = Replace('a.txt', '6\\n7\\n8\\n', '6\\nagent\\n8\\n'), WriteFile('b.txt', 'new\\n')
     files.commit_writes(apply_edits(edits, contents), read)
 
 async def main():
     ledger = await Ledger.open(root, state, 's1')
 """
 ACTIONS = {
-    "edit": "    edit()\n",
+    "edit": "    edit()\n    await ledger.close()\n",
     "checkpoint": "    await ledger.checkpoint(Cause('checkpoint', 'x'))\n    await ledger.close()\n",
     "undo": "    await ledger.undo()\n    await ledger.close()\n",
     "commit": (

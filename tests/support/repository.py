@@ -10,7 +10,9 @@ NEUTRAL = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL
 def git(root: Path, *arguments: str, data: bytes = b"", check: bool = True) -> str:
     """Plain git, as the user would run it."""
     env = {**os.environ, **NEUTRAL}
-    done = subprocess.run(["git", "-c", "diff.autoRefreshIndex=false", *arguments], cwd=root, env=env, input=data, capture_output=True)
+    done = subprocess.run(
+        ["git", "-c", "diff.autoRefreshIndex=false", *arguments], cwd=root, env=env, input=data, capture_output=True
+    )
     if check and done.returncode:
         raise AssertionError(f"git {arguments}: {done.stderr.decode()}")
     return done.stdout.decode("utf-8", "surrogateescape")

@@ -30,3 +30,15 @@ def test_nothing_is_torn_and_nothing_lost(tmp_path: Path, fault: Fault) -> None:
     if fault.action in ("edit", "undo"):
         assert code != 0, "the fault never came"
     assert faults.problems(root, fault) == []
+
+
+@pytest.mark.skipif(not faults.available(), reason="strace is not installed")
+@pytest.mark.parametrize("action", faults.ACTIONS)
+def test_without_a_fault_each_action_goes_through(tmp_path: Path, action: str) -> None:
+    """So that the test above is about the faults."""
+    root = faults.prepare(tmp_path, action)
+    assert faults.strike(root, Fault(action, "kill", "fsync", 10_000)) == 0
+    if action == "edit":
+        assert (root / "a.txt").read_text() == faults.NEW
+    if action == "undo":
+        assert (root / "a.txt").read_text() == faults.OLD
