@@ -1,6 +1,7 @@
 """The guided strategy in a real session: repositories with bugs, a model that plays a script, the tests for real."""
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tcoder.protocol.events import AttemptRecorded, ChecksRan, Located, ModelAsk
 from tcoder.protocol.ops import Interrupt, Submit
 from tcoder.protocol.outcome import Outcome
 
+QUICK = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q"
 FIX_IT = "make the failing tests pass"
 
 
@@ -34,7 +36,7 @@ def events(session: Session, kind: type[Any]) -> list[Any]:
 
 
 async def repair(desk: Desk, server: Any, task: str = FIX_IT, **options: Any) -> tuple[Outcome, Session]:
-    async with live(desk, server, no_tests=False, strategy="guided", **options) as session:
+    async with live(desk, server, **{"no_tests": False, "strategy": "guided", "test_cmd": QUICK, **options}) as session:
         outcome = (await turn(session, task)).outcome
     return outcome, session
 
@@ -124,8 +126,7 @@ async def test_without_a_failing_test_there_is_nothing_to_go_by(
     desk: Desk, serve: Any, tests: str, options: dict[str, Any], reason: str
 ) -> None:
     (desk.root / "test_calc.py").write_text(tests)
-    async with live(desk, serve(), **{"no_tests": False, "strategy": "guided", **options}) as session:
-        outcome = (await turn(session, FIX_IT)).outcome
+    outcome, _ = await repair(desk, serve(), **options)
     assert (outcome.status, outcome.exit_code, outcome.verified) == ("no_progress", 7, None)
     assert reason in outcome.reason
 
@@ -149,7 +150,7 @@ async def test_a_flaky_test_is_named_and_not_repaired(desk: Desk, serve: Any, tm
 async def test_interrupted_in_a_trial_the_file_is_as_it_was(desk: Desk, serve: Any) -> None:
     slow = "import time\nfrom calc import add\n\n\ndef test_add():\n    time.sleep(0.4)\n    assert add(1, 2) == 3\n"
     fill_desk(desk, "def add(a, b):\n    return a - b\n", slow)
-    async with live(desk, serve({"text": ""}), no_tests=False, strategy="guided") as session:
+    async with live(desk, serve({"text": ""}), no_tests=False, strategy="guided", test_cmd=QUICK) as session:
         with session.subscribe() as feed:
             await session.submit(Submit(FIX_IT))
             async for item in feed:

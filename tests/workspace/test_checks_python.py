@@ -66,7 +66,7 @@ class CalcTest(unittest.TestCase):
                 self.assertEqual(add(n, 0), n if n < 2 else 5)
 """
 PYTHON = sys.executable
-PYTEST = CheckCommand(f"{PYTHON} -m pytest -q", "pytest")
+PYTEST = CheckCommand(f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {PYTHON} -m pytest -q", "pytest")
 UNITTEST = CheckCommand(f"{PYTHON} -m unittest discover -s tests", "unittest")
 
 
@@ -205,3 +205,21 @@ async def test_any_command_is_judged_by_its_exit_code(tmp_path: Path, command: s
     report = await run(tmp_path, CheckCommand(command, "generic"))
     assert problem in report.problem
     assert report.ok is (not problem)
+
+
+@pytest.mark.parametrize("command", [PYTEST, UNITTEST], ids=["pytest", "unittest"])
+async def test_a_trace_tells_lines_and_calls_by_test(tmp_path: Path, command: CheckCommand) -> None:
+    root = project(tmp_path, UNITTEST_TESTS)
+    found = await checks.trace(command, PlainRunner(root), select=(), timeout_s=30, root=root)
+    by_name = {trace.id.replace("::", ".").rpartition(".")[2]: trace for trace in found if trace.id}
+    assert by_name["test_add"].lines == {"calc.py": (2, 3)}
+    (call,) = by_name["test_add"].calls
+    assert (call.function, call.arguments, call.result) == ("add", "a=1, b=2", "-1")
+    assert by_name["test_parse"].calls[0].result == "raises RuntimeError"
+
+
+async def test_what_cannot_be_traced_gives_nothing(tmp_path: Path) -> None:
+    assert (
+        await checks.trace(CheckCommand("go test", "go"), PlainRunner(tmp_path), select=(), timeout_s=5, root=tmp_path)
+        == ()
+    )
