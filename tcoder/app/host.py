@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tcoder.app import credentials, keeping
 from tcoder.app.interactive import Sessions
+from tcoder.app.parts import RULE_FILES
 from tcoder.app.place import find_place
 from tcoder.models import catalogue
 from tcoder.protocol.errors import ModelError
@@ -113,6 +114,13 @@ class Program:
             from tcoder.app.commands import config  # late: only when asked
 
             return StatusReport(tuple(config.rows(place)))
+        if name == "memory":
+            files = [
+                (file, f"{(place.root / file).stat().st_size} bytes")
+                for file in RULE_FILES
+                if (place.root / file).is_file()
+            ]
+            return StatusReport((*files[:1], ("memory", "nothing else is remembered from one session to the next")))
         from tcoder.app.commands import doctor  # late: only when asked
 
         checks = await asyncio.to_thread(doctor.examine, place)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tcoder import __version__
+from tcoder.app import user_commands
 from tcoder.app.build import Opened, open_session
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
 from tcoder.app.variants import choose
-from tcoder.frontends.startup import Startup
+from tcoder.frontends.startup import LINES, Startup
 from tcoder.protocol.errors import NoModelError
 from tcoder.protocol.handles import SessionHandle
 from tcoder.protocol.queries import SessionChoice
@@ -49,7 +50,9 @@ class Sessions:
             case "new" | "demo":
                 return replace(self.options, resume=None, resume_last=False, session_id="", fork=False)
             case "resume" | "fork":
-                return replace(self.options, resume=choice.id, session_id="", fork=choice.kind == "fork")
+                forks = choice.kind == "fork"
+                point = choice.checkpoint if forks else ""
+                return replace(self.options, resume=choice.id, session_id="", fork=forks, checkpoint=point)
 
     async def close(self) -> None:
         for opened in self.opened:
@@ -79,9 +82,13 @@ async def textual(options: Options, first_frame: "Prepaint | None") -> int:
             first_frame.end()
         raise
     try:
-        return await launch.run(sessions, startup, first_frame, Program(sessions))
+        code = await launch.run(sessions, startup, first_frame, Program(sessions))
     finally:
         await sessions.close()
+    if code != LINES:
+        return code
+    last = sessions.opened[-1].session.session_id
+    return await line_mode(replace(sessions.options, resume=last, resume_last=False, session_id="", fork=False))
 
 
 async def line_mode(options: Options) -> int:
@@ -118,6 +125,7 @@ def _startup(options: Options, place: Place) -> Startup:
         clip_file=str(state / "clip.txt"),
         no_model=_why_no_model(place),
         ask_trust=place.asks_trust,
+        user_commands=user_commands.find(place),
     )
 
 

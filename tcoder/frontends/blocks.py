@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from tcoder.frontends import markdown, present
+from tcoder.frontends import highlight, markdown, present
 from tcoder.frontends.figures import clock, duration, plural, size
 from tcoder.frontends.lines import Line, Role, Span, line
 from tcoder.frontends.markdown import Row
@@ -50,7 +50,10 @@ def rows(block: Block, fold: Fold = "auto") -> list[Row]:
         case UserSaid():
             return _user(block)
         case ModelSaid():
-            return [_BLANK, *markdown.rows(clean(block.text).strip("\n"))] if block.text.strip() else []
+            if not block.text.strip():
+                return []
+            made = markdown.rows(clean(block.text).strip("\n"))
+            return [_BLANK, *(made if block.open else highlight.rows(made))]
         case Thought():
             return _thought(block, fold)
         case ToolCard():
@@ -201,6 +204,12 @@ def _thought(block: Thought, fold: Fold) -> list[Row]:
 
 
 def _tool(card: ToolCard, fold: Fold) -> list[Row]:
+    if card.folded and fold != "open":
+        return []
+    if card.group and fold != "open":
+        names = [*card.group, card.title]
+        head = _head("read", plural(len(names), "file"), ", ".join(clean_line(name, 40) for name in names), "")
+        return [head]
     middle: str | tuple[Span, ...] = ()
     if card.report is not None:
         middle = _counts(card.report)

@@ -2,12 +2,22 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tcoder.frontends.actions import ACTIONS, Action
 from tcoder.frontends.figures import cost, duration, plural, tokens
 from tcoder.frontends.keymap import Keymap, show
-from tcoder.frontends.sanitise import clean_line
+from tcoder.frontends.sanitise import clean, clean_line
 from tcoder.frontends.view import View
-from tcoder.protocol.queries import ContextReport, RuleList, StatusReport, ToolList, VariantReport, VariantStats
+from tcoder.protocol.queries import (
+    ContextReport,
+    RuleList,
+    StatusReport,
+    ToolList,
+    UserCommand,
+    VariantReport,
+    VariantStats,
+)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
@@ -81,6 +91,35 @@ def tools(found: ToolList) -> str:
 
 def status(report: StatusReport) -> str:
     return columns(report.rows)
+
+
+ABSENT = {
+    "agents.show": "there are no helping agents: one agent works at a time, and another tcoder is another process",
+    "mcp.show": "tool servers (MCP) are not available; plugins add tools, /tools shows those that are there",
+    "web.show": "`tcoder web` shows the interface in a browser, on this machine only",
+    "context.drop": "single results cannot be dropped; /compact makes the conversation shorter, /rewind goes back",
+}
+"""What is asked for where other agents have it, and what there is instead."""
+
+
+def user_commands(found: Sequence[UserCommand]) -> str:
+    """Commands from files, with where each comes from."""
+    rows = [(f"/{of.name}", of.description, of.source) for of in found]
+    return (
+        columns(rows)
+        + "\nA file NAME.md in .tcoder/commands or in your own settings' commands is /NAME; $ARGUMENTS is what follows."
+    )
+
+
+def bug(view: View, version: str, doctor: StatusReport | None, notices: Sequence[str]) -> str:
+    """What a bug report needs; nothing of the conversation, no file of the project."""
+    lines = ["# tcoder bug report", "", "What happened, and what did you expect?", "", "", "## Session", ""]
+    facts = replace(view, workspace="(left out)", title="")
+    lines += ["```", f"tcoder {clean_line(version)}", session(facts), "```"]
+    if doctor is not None:
+        lines += ["", "## Machine", "", "```", status(doctor), "```"]
+    lines += ["", "## Warnings and errors", "", "```", *(clean(text) for text in notices), "```", ""]
+    return "\n".join(lines)
 
 
 def spending(view: View) -> str:

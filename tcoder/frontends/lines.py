@@ -9,10 +9,12 @@ Role = Literal[
 
 
 class Span(NamedTuple):
-    """A run of harmless text (no control characters, no newline) in one role."""
+    """A run of harmless text (no control characters, no newline) in one role; `url` is what a click opens, an address
+    of the web in printable ASCII."""
 
     text: str
     role: Role = "text"
+    url: str = ""
 
 
 Line = tuple[Span, ...]

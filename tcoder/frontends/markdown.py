@@ -15,13 +15,15 @@ from tcoder.frontends.lines import Line, Role, Span
 
 class Row(NamedTuple):
     """A line before wrapping. The first `gutter` characters are decoration that copying leaves out; wrapped parts are
-    indented by `hang`; a row that may not `wrap` is cut with a mark; `tail` stands at the right edge."""
+    indented by `hang`; a row that may not `wrap` is cut with a mark; `tail` stands at the right edge; `language` is
+    that of code in a fence."""
 
     line: Line
     gutter: int = 0
     hang: int = 0
     wrap: bool = True
     tail: Line = ()
+    language: str = ""
 
 
 class State(Struct, frozen=True):
@@ -43,13 +45,15 @@ _INLINE = re.compile(
     r"|(?P<em>(?<![\w*])([*_])(?=[^\s*_])(?P<em_text>[^*_]+?)(?<=\S)\8(?![\w*]))"
     r"|(?P<strike>~~(?=\S)(?P<strike_text>.+?)(?<=\S)~~)"
     r"|(?P<link>!?\[(?P<link_text>[^\]\[]*)\]\((?P<url>[^()\s]+)[^()]*\))"
+    r"|(?P<bare>https?://[!#-;=?-Z_a-z~\[\]]*[/0-9A-Za-z_#=-])"
 )
+_SAFE_URL = re.compile(r"^https?://[!-~]+$", re.I)
 _HOST = re.compile(r"^https?://([^/?#\s]+)", re.I)
 
 
 def inline(text: str, role: Role = "text") -> Line:
     """The spans of one line's inline markup."""
-    if not any(mark in text for mark in "`*_~["):
+    if not any(mark in text for mark in ("`", "*", "_", "~", "[", "://")):
         return (Span(text, role),) if text else ()
     spans: list[Span] = []
     at = 0
@@ -72,9 +76,12 @@ def _marked(match: re.Match[str], role: Role) -> list[Span]:
         return [Span(match["em_text"], "italic" if role == "text" else role)]
     if match["strike"]:
         return [Span(match["strike_text"], "strike")]
+    if match["bare"]:
+        return [Span(match["bare"], "link", match["bare"])]
     host = _HOST.match(match["url"])
     where = f" ({host[1]})" if host and host[1] not in match["link_text"] else "" if host else f" ({match['url']})"
-    return [Span(match["link_text"] or match["url"], "link"), Span(where, "dim")]
+    target = match["url"] if _SAFE_URL.match(match["url"]) else ""
+    return [Span(match["link_text"] or match["url"], "link", target), Span(where, "dim")]
 
 
 def row(text: str, state: State) -> tuple[Row | None, State]:
@@ -83,7 +90,7 @@ def row(text: str, state: State) -> tuple[Row | None, State]:
     if state.fence:
         if fence and fence[1].startswith(state.fence) and not text.strip().strip(fence[1][0]):
             return None, State()
-        return Row((Span("  ", "dim"), Span(text.expandtabs(4), "code")), 2, 4), state
+        return Row((Span("  ", "dim"), Span(text.expandtabs(4), "code")), 2, 4, language=state.language), state
     if fence:
         return None, State(fence[1], fence[2])
     if not text.strip():

@@ -4,10 +4,16 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tcoder.protocol.queries import UserCommand
+
 MouseMode = Literal["on", "off", "scroll-only"]
 ThemeName = Literal[
     "tcoder-dark", "tcoder-light", "high-contrast-dark", "high-contrast-light", "colour-blind", "ansi", "mono"
 ]
+
+
+LINES = -1
+"""What the interface ends with when the person goes on in line mode."""
 
 
 class Startup(Struct, frozen=True):
@@ -15,7 +21,8 @@ class Startup(Struct, frozen=True):
     action ids to keys. `log_file` takes everything that would be written on standard error while the screen is in use;
     `history_file` keeps the prompts of this project; `clip_file` is where copied text goes when no clipboard can be
     had. `no_model` says why there is no model to use, empty = there is one. `ask_trust` = the folder has settings of
-    its own that count only when the person says so. An empty path = not kept."""
+    its own that count only when the person says so. `user_commands` are slash commands from files. An empty path = not
+    kept."""
 
     workspace: str
     version: str = ""
@@ -34,3 +41,4 @@ class Startup(Struct, frozen=True):
     clip_file: str = ""
     no_model: str = ""
     ask_trust: bool = False
+    user_commands: tuple[UserCommand, ...] = ()

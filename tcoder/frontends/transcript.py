@@ -5,12 +5,13 @@ was streamed of it. Blocks are values; a block that changes is replaced at its i
 view only has to look at the indexes that `feed` returns.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Literal, TypeGuard
+from collections.abc import Iterable
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tcoder.frontends.merging import merged
 from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.checks import CheckPhase, CheckReport
 from tcoder.protocol.display import Display
@@ -48,6 +49,9 @@ from tcoder.protocol.request import ReasoningDelta, RetryDelta, TextDelta
 LIVE_TAIL = 4000
 """Characters of a running tool's output that are kept for showing; the whole comes with its result."""
 
+READS_SHOWN = 3
+"""Reads in a row that are shown each on its own line."""
+
 CardState = Literal["running", "asking", "ok", "error", "denied", "cancelled"]
 
 
@@ -77,7 +81,8 @@ class Thought(Struct, frozen=True):
 class ToolCard(Struct, frozen=True):
     """A tool call with its `arguments` as the model wrote them. `output` is the tail of what it has printed so far;
     `display` and `content` come with its result; `patch` is what it changed, `report` what the tests said that it
-    ran."""
+    ran. The last of several reads in a row stands for all: `group` are the titles of those before it, which are
+    `folded`."""
 
     call_id: str
     name: str
@@ -92,6 +97,8 @@ class ToolCard(Struct, frozen=True):
     report: CheckReport | None = None
     question: Question | None = None
     arguments: str = ""
+    group: tuple[str, ...] = ()
+    folded: bool = False
 
     @property
     def by_person(self) -> bool:
@@ -298,6 +305,8 @@ class Transcript:
                 self.add(AttemptCard(event.attempt))
             case Compacted():
                 self.add(NoticeLine("info", "compaction", f"{event.tokens_before} → {event.tokens_after} tokens"))
+            case Notice(topic="attention"):
+                return  # a call for attention is no text: the front end rings
             case Notice():
                 self.add(NoticeLine(event.level, event.topic, event.text))
             case TurnFinished():
@@ -351,6 +360,20 @@ class Transcript:
                 output="" if result.display else card.output,
             ),
         )
+        if card.name == "read" and result.status == "ok":
+            self._fold_reads(index)
+
+    def _fold_reads(self, index: int) -> None:
+        """More than three reads in a row become one line."""
+        first = index
+        while first > 0 and _is_read(self.blocks[first - 1]):
+            first -= 1
+        run = [block for block in self.blocks[first : index + 1] if isinstance(block, ToolCard)]
+        if len(run) <= READS_SHOWN:
+            return
+        for at, card in enumerate(run[:-1], first):
+            self._put(at, replace(card, folded=True, group=()))
+        self._put(index, replace(run[-1], group=tuple(card.title for card in run[:-1])))
 
     def _patched(self, event: PatchApplied) -> None:
         if event.patch.cause.call_id and (found := self._card(event.patch.cause.call_id)):
@@ -375,28 +398,5 @@ class Transcript:
         self.add(TurnEnd(event.turn, event.outcome))
 
 
-def merged(items: Iterable[Recorded | Delta]) -> Iterator[Recorded | Delta]:
-    """The same items with neighbouring deltas of one kind joined, so that a burst costs one step."""
-    texts: list[str] = []
-    last: TextDelta | ReasoningDelta | OutputDelta | None = None
-    for item in items:
-        if last is not None and _continues(item, last):
-            texts.append(item.text)
-            continue
-        if last is not None:
-            yield replace(last, text="".join(texts))
-            last = None
-        if isinstance(item, TextDelta | ReasoningDelta | OutputDelta):
-            last, texts = item, [item.text]
-        else:
-            yield item
-    if last is not None:
-        yield replace(last, text="".join(texts))
-
-
-def _continues(
-    item: Recorded | Delta, last: TextDelta | ReasoningDelta | OutputDelta
-) -> TypeGuard[TextDelta | ReasoningDelta | OutputDelta]:
-    if isinstance(item, OutputDelta):
-        return isinstance(last, OutputDelta) and item.call_id == last.call_id
-    return type(item) is type(last)
+def _is_read(block: Block) -> bool:
+    return isinstance(block, ToolCard) and block.name == "read" and block.state == "ok"

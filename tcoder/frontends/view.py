@@ -20,6 +20,7 @@ from tcoder.protocol.events import (
     MessageUnqueued,
     ModelAnswered,
     ModelAsked,
+    Notice,
     OutputDelta,
     PatchApplied,
     PermissionAnswered,
@@ -28,6 +29,7 @@ from tcoder.protocol.events import (
     Progress,
     Recorded,
     SessionEnded,
+    SessionNamed,
     SessionResumed,
     SessionStarted,
     ToolFinished,
@@ -40,7 +42,7 @@ from tcoder.protocol.messages import TextPart
 from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.permissions import Approval, Question
 from tcoder.protocol.plan import PlanStep
-from tcoder.protocol.request import ReasoningDelta, TextDelta
+from tcoder.protocol.request import ReasoningDelta, RetryDelta, TextDelta
 from tcoder.protocol.variant import Effort, Served, VariantName
 
 
@@ -88,6 +90,8 @@ class View(Struct, frozen=True):
     checks: CheckReport | None = None
     outcome: Outcome | None = None
     ended: str = ""
+    retry: RetryDelta | None = None
+    attention: str = ""
 
     @property
     def tokens_per_s(self) -> float | None:
@@ -104,11 +108,13 @@ def fold(view: View, item: Recorded | Delta) -> View:
         case Recorded():
             return _fold_event(view, item)
         case TextDelta():
-            return view if view.activity == "writing" else replace(view, activity="writing", progress="")
+            return view if view.activity == "writing" else replace(view, activity="writing", progress="", retry=None)
         case ReasoningDelta():
-            return view if view.activity == "thinking" else replace(view, activity="thinking", progress="")
+            return view if view.activity == "thinking" else replace(view, activity="thinking", progress="", retry=None)
         case OutputDelta():
             return view
+        case RetryDelta():
+            return replace(view, retry=item, activity="waiting")
         case Progress():
             share = f" {item.done * 100 // item.total} %" if item.total else ""
             return replace(view, progress=item.text + share)
@@ -160,9 +166,12 @@ def _fold_event(view: View, recorded: Recorded) -> View:
             return replace(view, queue=(*view.queue, Waiting(event.id, event.text, event.steer)))
         case MessageUnqueued():
             return replace(view, queue=tuple(waiting for waiting in view.queue if waiting.id != event.id))
+        case Notice(topic="attention"):
+            return replace(view, attention=event.text)
         case ModelAsked():
             return replace(
                 view,
+                retry=None,
                 activity="waiting",
                 progress="",
                 model=event.model,
@@ -180,6 +189,8 @@ def _fold_event(view: View, recorded: Recorded) -> View:
         case PermissionAnswered():
             left = tuple(question for question in view.questions if question.id != event.question_id)
             return replace(view, questions=left, activity="working")
+        case SessionNamed():
+            return replace(view, title=event.name)
         case PlanChanged():
             return replace(view, plan=event.steps)
         case AttemptRecorded():
@@ -205,6 +216,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
                 running=False,
                 activity="",
                 progress="",
+                retry=None,
                 questions=(),
                 stop_next=None,
                 served_stop=None,
@@ -218,7 +230,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
 
 def _answered(view: View, event: ModelAnswered) -> View:
     usage = event.message.usage
-    view = replace(view, served=event.served, activity="working", progress="")
+    view = replace(view, served=event.served, activity="working", progress="", retry=None)
     if usage is None:
         return view
     total = view.usage + usage

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tcoder.protocol.queries import StatusReport
 
-ReportName = Literal["config", "doctor"]
+ReportName = Literal["config", "doctor", "memory"]
 
 
 class KeyOffer(Struct, frozen=True):

@@ -62,6 +62,12 @@ class SetPlan(Struct, frozen=True, tag="set_plan"):
     steps: tuple[PlanStep, ...]
 
 
+class Rename(Struct, frozen=True, tag="rename"):
+    """Name the session."""
+
+    name: str
+
+
 class RunShell(Struct, frozen=True, tag="run_shell"):
     """A command the person typed with `!`; with `share` the model sees the output at the next turn."""
 
@@ -144,6 +150,7 @@ Op = (
     | SetEffort
     | SetApproval
     | SetPlan
+    | Rename
     | RunShell
     | MakeCheckpoint
     | Undo

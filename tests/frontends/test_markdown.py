@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcoder.frontends import highlight
 from tcoder.frontends.lines import plain
 from tcoder.frontends.markdown import Markdown, Row, inline, rows
 
@@ -71,3 +72,28 @@ def test_only_what_is_new_costs() -> None:
     markdown.update("line\n" * 1000)
     kept, new = markdown.update("line\n" * 1000 + "more")
     assert kept == 1000 and len(new) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("see https://example.com/a?b=1.", "https://example.com/a?b=1"),
+        ("[docs](https://example.com)", "https://example.com"),
+        ("[docs](javascript:alert(1))", ""),
+        ("[docs](file:///etc/passwd)", ""),
+        ("[d](https://exämple.com)", ""),
+    ],
+)
+def test_only_addresses_of_the_web_can_be_clicked(text: str, url: str) -> None:
+    links = [span.url for of in rows(text) for span in of.line if span.role == "link"]
+    assert [link for link in links if link] == ([url] if url else [])
+
+
+def test_code_in_colour_is_the_same_text() -> None:
+    text = (
+        'Look:\n\n```python\ndef f(a):\n    """Doc\n    string."""\n    return "x" + a  # why\n\n```\n```nosuch\nx\n```'
+    )
+    plain_rows, coloured = rows(text), highlight.rows(rows(text))
+    assert [plain(row.line) for row in coloured] == [plain(row.line) for row in plain_rows]
+    roles = {span.role for row in coloured for span in row.line}
+    assert {"keyword", "string", "comment"} <= roles

@@ -3,8 +3,9 @@
 
 import pytest
 
-from tcoder.frontends.blocks import proposed
+from tcoder.frontends.blocks import proposed, rows
 from tcoder.frontends.lines import plain
+from tcoder.frontends.merging import merged
 from tcoder.frontends.transcript import (
     Block,
     ChecksCard,
@@ -16,7 +17,6 @@ from tcoder.frontends.transcript import (
     Transcript,
     TurnEnd,
     UserSaid,
-    merged,
 )
 from tcoder.frontends.view import View, fold
 from tcoder.protocol.events import (
@@ -25,10 +25,14 @@ from tcoder.protocol.events import (
     MessageUnqueued,
     ModelAsked,
     ModelFailed,
+    Notice,
     OutputDelta,
     Recorded,
+    ToolFinished,
+    ToolStarted,
     TurnStarted,
 )
+from tcoder.protocol.messages import ToolCall, ToolResult
 from tcoder.protocol.request import ReasoningDelta, RetryDelta, TextDelta
 from tests.support.scripted_session import DELTAS, Await, Step
 from tests.support.stories import answer, fixed, started, user
@@ -177,3 +181,27 @@ def test_an_unchanged_view_is_the_same_object() -> None:
 )
 def test_what_an_asked_edit_would_do(arguments: str, lines: list[str]) -> None:
     assert [plain(row.line) for row in proposed(arguments)] == lines
+
+
+def _read(number: int) -> list[Recorded | Delta]:
+    call = ToolCall(f"c{number}", "read", "{}")
+    events = (ToolStarted(call, f"file{number}.py"), ToolFinished(call.id, "read", ToolResult(call.id, "text"), 0.1))
+    return [Recorded(0, "", event) for event in events]
+
+
+@pytest.mark.parametrize(("reads", "shown"), [(3, 3), (4, 1), (9, 1)])
+def test_many_reads_in_a_row_are_one_line(reads: int, shown: int) -> None:
+    transcript = Transcript()
+    for number in range(reads):
+        transcript.feed(_read(number))
+    drawn = [row for block in transcript.blocks for row in rows(block)]
+    assert len(drawn) == shown
+    assert (f"{reads} files" in plain(drawn[-1].line)) is (shown == 1)
+    assert len([row for block in transcript.blocks for row in rows(block, "open")[:1]]) == reads
+
+
+def test_a_call_for_attention_is_no_text() -> None:
+    item = Recorded(1, "", Notice("info", "attention", "done after 30 s"))
+    transcript = Transcript()
+    assert transcript.feed([item]) == []
+    assert fold(View(), item).attention == "done after 30 s"

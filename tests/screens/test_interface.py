@@ -15,6 +15,7 @@ from tcoder.protocol.ops import (
     Decide,
     Interrupt,
     JudgeHunks,
+    Rename,
     RunShell,
     SetApproval,
     SetVariant,
@@ -246,3 +247,17 @@ async def test_history_and_stash() -> None:
         assert app.main.prompt.is_empty
         await pilot.press("ctrl+s")
         assert app.main.prompt.text == "first"
+
+
+async def test_enter_sends_what_was_typed_when_completions_come_late() -> None:
+    async with interface(size=(100, 30)) as (app, pilot):
+        await pilot.press("slash", "r")
+        await pilot.pause()
+        assert app.main.prompt.popup_open
+        for key in "ename my toy":
+            app.main.prompt.insert(key)
+        app.main.prompt._own_key(events.Key("enter", None))
+        app.main.prompt.insert("/bug")
+        await settle(pilot)
+        assert app.main.prompt.text == "/bug"
+        assert ops(app)[-1] == Rename("my toy")

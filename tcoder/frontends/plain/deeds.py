@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tcoder.frontends import explain, export, firstrun
+from tcoder.frontends import explain, export, firstrun, report_file
 from tcoder.frontends.actions import ACTIONS, EFFORTS, MODES
 from tcoder.frontends.attach import read_image
 from tcoder.frontends.blocks import source
@@ -13,7 +13,7 @@ from tcoder.frontends.lines import plain as plain_line
 from tcoder.frontends.plain.runner import Deed, LineMode
 from tcoder.frontends.present import diff_lines
 from tcoder.frontends.sanitise import clean
-from tcoder.frontends.transcript import ModelSaid
+from tcoder.frontends.transcript import ModelSaid, NoticeLine
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.host import Host, ReportName
 from tcoder.protocol.ops import (
@@ -22,6 +22,7 @@ from tcoder.protocol.ops import (
     MakeCheckpoint,
     Op,
     Redo,
+    Rename,
     RunChecks,
     SetApproval,
     SetEffort,
@@ -289,7 +290,43 @@ async def help_(mode: LineMode, _: str) -> None:
     mode.say(explain.help_text([action for action in ACTIONS if action.id in DEEDS], None))
 
 
+def _absent(action: str) -> Deed:
+    async def deed(mode: LineMode, rest: str) -> None:  # noqa: ARG001  takes no argument
+        mode.say(explain.ABSENT[action])
+
+    return deed
+
+
+async def skills(mode: LineMode, _: str) -> None:
+    mode.say(explain.user_commands(mode.completer.user))
+
+
+async def rename(mode: LineMode, rest: str) -> None:
+    if rest:
+        await mode.submit(Rename(rest))
+    else:
+        mode.say("/rename needs a name")
+
+
+async def bug(mode: LineMode, _: str) -> None:
+    """What a bug report needs, in a file; nothing is sent anywhere."""
+    doctor = await mode.host.report("doctor") if mode.host is not None else None
+    notices = [of.text for of in mode.transcript.blocks if isinstance(of, NoticeLine) and of.level != "info"]
+    text = explain.bug(mode.view, mode.startup.version, doctor, notices[-20:])
+    try:
+        path = report_file.write_new(report_file.bug_file(mode.startup, mode.view.session_id), text)
+    except OSError as error:
+        mode.say(f"the report cannot be written: {error.strerror}")
+        return
+    mode.say(f"written to {path}; read it before you send it")
+
+
 DEEDS: dict[str, Deed] = {
+    **{action: _absent(action) for action in explain.ABSENT},
+    "skills.show": skills,
+    "memory.show": _host_report("memory"),
+    "session.rename": rename,
+    "session.bug": bug,
     "turn.interrupt": _op(lambda _: Interrupt()),
     "turn.take_back": _op(lambda _: TakeBack()),
     "turn.steer": _turn(lambda rest: Submit(rest, steer=True)),

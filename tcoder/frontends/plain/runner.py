@@ -174,7 +174,8 @@ class LineMode:
         self._ended.clear()
         self._follower = asyncio.create_task(self._follow(self.session), name="follow the session")
         reply = await self.session.query(ListUserCommands())
-        self.completer.user = reply.commands if isinstance(reply, UserCommandList) else ()
+        own = reply.commands if isinstance(reply, UserCommandList) else ()
+        self.completer.user = (*self.startup.user_commands, *own)
 
     async def close(self) -> None:
         if self.session is not None and not self._ended.is_set():

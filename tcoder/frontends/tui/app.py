@@ -96,7 +96,8 @@ class TcoderApp(App[int]):
         self._following = asyncio.create_task(follow(self.desk.session, self.desk.take), name="follow the session")
         self._following.add_done_callback(self._followed)
         reply = await self.desk.session.query(ListUserCommands())
-        self.desk.user_commands = reply.commands if isinstance(reply, UserCommandList) else ()
+        own = reply.commands if isinstance(reply, UserCommandList) else ()
+        self.desk.user_commands = (*self.desk.startup.user_commands, *own)
 
     def end(self, reason: Reason, code: int) -> None:
         """Leave from outside: a signal came. The session is closed first."""

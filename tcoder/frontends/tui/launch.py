@@ -6,7 +6,7 @@ import signal
 from tcoder.frontends.figures import cost
 from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.sanitise import clean, clean_line
-from tcoder.frontends.startup import Startup
+from tcoder.frontends.startup import LINES, Startup
 from tcoder.frontends.tui.app import Reason, TcoderApp
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.driver import TerminalDriver, divert_stderr, real_terminal, restore_stderr
@@ -42,7 +42,8 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
             prepaint.end()
         terminal.flush()
         restore_stderr(saved)
-    terminal.write(farewell(app.desk, startup))
+    if code != LINES:
+        terminal.write(farewell(app.desk, startup))
     terminal.close()
     return app.return_code or code or 0
 

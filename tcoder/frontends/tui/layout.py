@@ -10,7 +10,7 @@ from textual.strip import Strip
 from tcoder.frontends import blocks
 from tcoder.frontends.blocks import Fold
 from tcoder.frontends.glyphs import ascii_only
-from tcoder.frontends.lines import Role, plain
+from tcoder.frontends.lines import Role, Span, plain
 from tcoder.frontends.markdown import Markdown, Row
 from tcoder.frontends.sanitise import clean
 from tcoder.frontends.transcript import Block, ModelSaid, Thought, UserSaid
@@ -121,8 +121,12 @@ class Layout:
         if self._ascii:
             segments = [Segment(ascii_only(span.text), self._style(span.role)) for span in spans]
             return Strip(segments).adjust_cell_length(self.width, self._base)
-        segments = [Segment(span.text, self._style(span.role)) for span in spans]
+        segments = [Segment(span.text, self._linked(span)) for span in spans]
         return Strip(segments, line.cells).adjust_cell_length(self.width, self._base)
+
+    def _linked(self, span: Span) -> Style:
+        style = self._style(span.role)
+        return style.update_link(span.url) if span.url else style
 
     def _style(self, role: Role) -> Style:
         style = self._styles.get(role)

@@ -30,7 +30,7 @@ def cut(line: Line, start: int, end: int) -> Line:
     for span in line:
         stop = at + len(span.text)
         if stop > start and at < end:
-            out.append(Span(span.text[max(start - at, 0) : end - at], span.role))
+            out.append(span._replace(text=span.text[max(start - at, 0) : end - at]))
         at = stop
         if at >= end:
             break

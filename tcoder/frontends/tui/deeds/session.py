@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
-from tcoder.frontends import explain, export
+from tcoder.frontends import explain, export, report_file
 from tcoder.frontends.figures import clock, cost, plural
+from tcoder.frontends.startup import LINES
+from tcoder.frontends.transcript import NoticeLine
+from tcoder.frontends.tui.screens.entry import enter
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.frontends.tui.screens.pick import pick
-from tcoder.protocol.ops import Close, MakeCheckpoint, Redo, Undo
+from tcoder.protocol.ops import Close, MakeCheckpoint, Redo, Rename, Undo
 from tcoder.protocol.queries import (
     ContextReport,
     ListSessions,
@@ -111,7 +114,45 @@ async def redo(screen: MainScreen, rest: str) -> None:
     await screen.desk.submit(Redo(rest))
 
 
+async def rename(screen: MainScreen, rest: str) -> None:
+    async def entered(name: str) -> None:
+        await screen.desk.submit(Rename(name))
+
+    if rest:
+        await entered(rest)
+    else:
+        enter(screen, "Name of this session", entered, value=screen.desk.view.title)
+
+
+async def bug(screen: MainScreen, _: str) -> None:
+    """What a bug report needs, in a file; nothing is sent anywhere."""
+    desk = screen.desk
+    doctor = await desk.host.report("doctor") if desk.host is not None else None
+    notices = [of.text for of in desk.transcript.blocks if isinstance(of, NoticeLine) and of.level != "info"]
+    text = explain.bug(desk.view, desk.startup.version, doctor, notices[-20:])
+    try:
+        path = report_file.write_new(report_file.bug_file(desk.startup, desk.view.session_id), text)
+    except OSError as error:
+        desk.note(f"the report cannot be written: {error.strerror}", "warning")
+        return
+    desk.note(f"written to {path}; read it before you send it")
+
+
+async def plain(screen: MainScreen, _: str) -> None:
+    """The same session in line mode."""
+    desk = screen.desk
+    if desk.view.running:
+        desk.note("a turn is running; Esc stops it", "warning")
+        return
+    if desk.session is not None:
+        await desk.submit(Close("quit"))
+        screen.leave(LINES)
+
+
 DEEDS: Deeds = {
+    "session.rename": rename,
+    "session.bug": bug,
+    "view.plain": plain,
     "context.show": context,
     "cost.show": spending,
     "status.show": status,

@@ -177,7 +177,21 @@ def _report(name: ReportName, topic: str) -> Deed:
     return deed
 
 
+def _absent(action: str) -> Deed:
+    async def deed(screen: MainScreen, _: str) -> None:
+        screen.desk.note(explain.ABSENT[action])
+
+    return deed
+
+
+async def skills(screen: MainScreen, _: str) -> None:
+    screen.desk.note(explain.user_commands(screen.desk.user_commands), topic="commands")
+
+
 DEEDS: Deeds = {
+    **{action: _absent(action) for action in explain.ABSENT},
+    "skills.show": skills,
+    "memory.show": _report("memory", "memory"),
     "model.setup": setup,
     "config.show": _report("config", "settings"),
     "doctor.show": _report("doctor", "doctor"),

@@ -2,10 +2,12 @@
 
 from tcoder.frontends import explain
 from tcoder.frontends.actions import ACTIONS, THEMES
+from tcoder.frontends.lines import line
 from tcoder.frontends.tui.driver import TerminalDriver
 from tcoder.frontends.tui.palette import PALETTES
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.frontends.tui.screens.pick import pick
+from tcoder.frontends.tui.screens.text import TextScreen
 
 
 async def fold_tools(screen: MainScreen, _: str) -> None:
@@ -117,7 +119,8 @@ async def keys(screen: MainScreen, _: str) -> None:
 
 
 async def help_(screen: MainScreen, _: str) -> None:
-    screen.desk.note(explain.help_text(ACTIONS, screen.desk.keymap), topic="help")
+    text = explain.help_text(ACTIONS, screen.desk.keymap)
+    screen.show_screen(TextScreen("Help", [line(of) for of in text.split("\n")], screen.desk.palette))
 
 
 DEEDS: Deeds = {

@@ -32,6 +32,7 @@ from tcoder.frontends.tui.widgets.transcript import TranscriptView
 from tcoder.frontends.view import View
 from tcoder.protocol.ops import SetVariant
 from tcoder.protocol.queries import SessionChoice
+from tcoder.protocol.request import RetryDelta
 
 WIDE = 120
 
@@ -83,6 +84,8 @@ class MainScreen(PromptingScreen):
         self._turn_began = 0.0
         self._asked = 0
         self._drawn: View | None = None
+        self._retrying: tuple[RetryDelta, float] | None = None
+        self._attention = ""
         self._titled = ""
 
     def compose(self) -> ComposeResult:
@@ -134,11 +137,21 @@ class MainScreen(PromptingScreen):
         self.queue.show(view)
         self.dock.show(view)
         self.slider.show(view)
-        self.status.show(view, elapsed_s=elapsed, tick=self._tick, motion=self.motion)
+        self.status.show(self._counting_down(view), elapsed_s=elapsed, tick=self._tick, motion=self.motion)
         mode, what = MODES[view.approval], "steer" if view.running else "ask"
         self.prompt.border_title = self._border(what if mode == "ask" else f"{what} · {mode}")
         self.prompt.set_class(view.approval == "auto", "mode-auto")
         self.prompt.border_subtitle = self._hint()
+
+    def _counting_down(self, view: View) -> View:
+        """A retry that waits says for how long still."""
+        if view.retry is None:
+            self._retrying = None
+            return view
+        if self._retrying is None or self._retrying[0] is not view.retry:
+            self._retrying = (view.retry, time.monotonic() + view.retry.after_s)
+        left = max(0.0, self._retrying[1] - time.monotonic())
+        return replace(view, progress=f"{clean_line(view.retry.reason, 24)}, again in {left:.0f} s")
 
     def _title(self, view: View) -> None:
         """The terminal's title: what the session is about, and whether it waits for the person."""
@@ -163,6 +176,10 @@ class MainScreen(PromptingScreen):
         if len(questions) > self._asked and not self.host.app_focus:
             self.to_terminal("\x07\x1b]9;tcoder asks for a decision\x07")
         self._asked = len(questions)
+        attention, before = self.desk.view.attention, self._attention
+        self._attention = attention
+        if attention != before and not self.host.app_focus:
+            self.to_terminal(f"\x07\x1b]9;tcoder: {clean_line(attention, 80)}\x07")
         had_focus = self.approval.has_focus
         self.approval.show(questions)
         if had_focus and not questions:

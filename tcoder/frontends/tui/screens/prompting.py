@@ -29,12 +29,13 @@ class PromptingScreen(Surface):
         self.conversation = TranscriptView(desk.transcript.blocks, desk.palette, ascii_glyphs=glyphs)
         self.approval = ApprovalPanel(desk.palette, ascii_glyphs=glyphs)
         self.completions = Completions(id="completions", ascii_glyphs=glyphs)
-        self.prompt = Prompt()
+        self.prompt = Prompt(lambda: self._accept(send=True))
         self.history = History(desk.startup.history_file)
         self.images: list[ImagePart] = []
         self.quitting = False
         self._last_ctrl_c = self._last_escape = 0.0
         self._completing = 0
+        self._completed = ""
 
     async def act(self, action: str, rest: str = "") -> None:
         """Do an action of the table."""
@@ -88,6 +89,7 @@ class PromptingScreen(Surface):
                     Candidate(f"@{path}" + ("" if path.endswith("/") else " "), start, path) for path in reply.paths
                 ]
         if ticket == self._completing:
+            self._completed = before
             self.completions.show(found)
             self.prompt.popup_open = bool(found)
 
@@ -104,8 +106,8 @@ class PromptingScreen(Surface):
                 self._recall(older=event.what == "up")
             case "tab" if self.approval.display and not self.prompt.popup_open:
                 self.approval.focus()
-            case "tab" | "accept-or-send":
-                await self._accept(send=event.what != "tab")
+            case "tab":
+                self._accept(send=False)
             case "escape":
                 await self._escape()
             case "interrupt":
@@ -125,10 +127,11 @@ class PromptingScreen(Surface):
             case _:
                 return
 
-    async def _accept(self, *, send: bool) -> None:
+    def _accept(self, *, send: bool) -> None:
         """Take the marked completion. Enter on a command that is complete sends it."""
-        current = self.completions.current
         before = self.prompt.before_cursor
+        # Typed faster than completions come: what is marked was found for another text.
+        current = self.completions.current if self._completed == before else None
         if current is None or (send and before.startswith("/") and before.strip() == current.text.strip()):
             if send:
                 self.prompt.enter()

@@ -25,8 +25,8 @@ class Surface(Screen[None]):
     def show_screen(self, screen: Screen[None]) -> None:
         self.host.push_screen(screen)
 
-    def leave(self) -> None:
-        self.host.exit(0)
+    def leave(self, code: int = 0) -> None:
+        self.host.exit(code)
 
     async def copy(self, text: str) -> None:
         fallback = self.desk.startup.clip_file

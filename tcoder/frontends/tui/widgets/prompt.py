@@ -1,6 +1,7 @@
 """The prompt: an editor of a few lines that knows history, completion and pastes."""
 
 import time
+from collections.abc import Callable
 
 from textual import events
 from textual.message import Message
@@ -11,7 +12,8 @@ from tcoder.frontends.tui.pastes import Pastes
 
 
 class Prompt(TextArea):
-    """What is typed. Enter sends; what a key means besides editing is asked of the screen by messages."""
+    """What is typed. Enter sends; what a key means besides editing is asked of the screen by messages. `on_accept` is
+    called for Enter while completions are shown."""
 
     DEFAULT_CSS = """
     Prompt {
@@ -48,8 +50,9 @@ class Prompt(TextArea):
             super().__init__()
             self.what = what
 
-    def __init__(self) -> None:
+    def __init__(self, on_accept: Callable[[], None]) -> None:
         super().__init__(id="prompt", soft_wrap=True, show_line_numbers=False, tab_behavior="focus")
+        self.on_accept = on_accept
         self.cursor_blink = False
         self.pastes = Pastes()
         self.popup_open = False
@@ -101,7 +104,7 @@ class Prompt(TextArea):
         last_row = self.document.line_count - 1
         match event.key:
             case "enter" if self.popup_open:
-                self.post_message(self.Wants("accept-or-send"))
+                self.on_accept()  # at once: a message would come after the keys that follow
             case "enter":
                 self.enter()
             case "ctrl+j" | "shift+enter":
