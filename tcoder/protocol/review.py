@@ -56,7 +56,7 @@ class ReviewFile(Struct, frozen=True):
 
     @property
     def state(self) -> FileState:
-        states = {hunk.state for hunk in self.hunks}
+        states: set[HunkState] = {hunk.state for hunk in self.hunks}
         if "stale" in states:
             return "stale"
         return next(iter(states)) if len(states) == 1 else "mixed"

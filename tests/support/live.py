@@ -11,8 +11,8 @@ from support.model_server import ModelServer
 
 from tcoder.agent.session import Session
 from tcoder.app.build import open_session
-from tcoder.app.place import find_place
 from tcoder.app.options import Options
+from tcoder.app.place import find_place
 from tcoder.protocol.events import Delta, Event, Recorded, TurnFinished
 from tcoder.protocol.ops import Close, Op, Submit
 
@@ -26,7 +26,13 @@ async def live(
     config.mkdir(parents=True, exist_ok=True)
     (config / "config.toml").write_text(settings)
     os.environ["TCODER_HOME"] = str(desk.home)
-    said: dict[str, Any] = {"path": str(desk.root), "base_url": server.url, "model": "scripted", "sandbox": "off", "no_tests": True}
+    said: dict[str, Any] = {
+        "path": str(desk.root),
+        "base_url": server.url,
+        "model": "scripted",
+        "sandbox": "off",
+        "no_tests": True,
+    }
     wanted = Options(**{**said, **options})
     try:
         opened = await open_session(wanted, find_place(wanted), interactive=interactive)
