@@ -12,7 +12,7 @@ from tcoder.index.references import subject
 from tcoder.index.segment import Facts
 from tcoder.index.terms import path_terms, split, stem_terms
 
-BEST_UNITS = 6
+BEST_UNITS = 12
 UNIT_SHARES = (1.0, 0.3, 0.15, 0.1)
 
 Scores = dict[str, float]
