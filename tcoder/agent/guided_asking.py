@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from tcoder.agent import candidates, failures, repairs, units
+from tcoder.agent.attempts import normal_form
 from tcoder.agent.candidates import Candidate
 from tcoder.agent.guided_moves import Move
 from tcoder.agent.state import say
@@ -13,8 +14,7 @@ from tcoder.protocol.request import Fill, ModelRequest
 from tcoder.resources import prompt
 
 FILL_TOKENS = 64
-FILL_TEMPERATURES = (0.0, 0.7, 0.9, 1.1, 0.5)
-FEWER = 3
+FILL_TEMPERATURES = (0.6, 0.8, 1.0)
 
 
 class Asking:
@@ -44,16 +44,29 @@ class Asking:
                 for candidate in found[move.first :]:
                     yield candidate
             case "fill":
-                for at, gap in enumerate(candidates.gaps(suspect, self.source, move.last)[move.first :]):
-                    wanted = FILL_TEMPERATURES if at + move.first < FEWER else FILL_TEMPERATURES[:FEWER]
-                    for temperature in wanted:  # once the prompt is read, another sample costs little
-                        candidate = await self._fill(gap, temperature)
-                        if candidate is not None:
-                            yield candidate
+                for gap in candidates.gaps(suspect, self.source, move.last)[move.first :]:
+                    async for candidate in self._fillings(gap):
+                        yield candidate
             case "rewrite":
                 candidate = await self._rewrite()
                 if candidate is not None:
                     yield candidate
+
+    async def _fillings(self, gap: tuple[int, int]) -> AsyncIterator[Candidate]:
+        """Answers to one gap. A model that is sure of the line as it is, is not asked again; one that would write
+        another line is asked for more, which costs little once it has read the prompt."""
+        if self.move.temperature == 0.0:
+            first = await self._fill(gap, 0.0)
+            if first is None or self._changes_nothing(first):
+                return
+            yield first
+        for temperature in FILL_TEMPERATURES:
+            candidate = await self._fill(gap, temperature)
+            if candidate is not None:
+                yield candidate
+
+    def _changes_nothing(self, candidate: Candidate) -> bool:
+        return normal_form(candidate.apply(self.source)) == normal_form(self.source)
 
     def _facts(self) -> str:
         tests = failures.representative(self.failing)

@@ -25,30 +25,35 @@ class Move(Struct, frozen=True):
 
 
 def schedule(suspects: Sequence[Suspect], *, can_fill: bool) -> Iterator[Move]:
-    """Moves in order; finite. Suspects far behind the best come in the later rounds only."""
+    """Moves in order; finite. The best suspect gets most; those far behind it, and statements outside of functions,
+    come later. A model that cannot fill gaps is asked for whole functions first."""
     if not suspects:
         return
     best = suspects[0].score
-    close = [suspect for suspect in suspects[:3] if suspect.score >= NEAR_BEST * best]
-    others = [suspect for suspect in suspects if suspect not in close]
-    if can_fill:
-        for at, suspect in enumerate(close):
-            yield Move("fill", suspect, 0, (6, 4, 3)[at])
-    else:
-        yield from _rewrites(close[:2], 0.0, 0)
+    close = [one for one in suspects[:4] if one.score >= NEAR_BEST * best and one.unit.kind == "function"][:3]
+    others = [one for one in suspects if one not in close]
     for at, suspect in enumerate(close):
-        yield Move("edits", suspect, 0, (28, 18, 12)[at])
-    yield from _rewrites(close[:2], 0.2, 1)
+        if can_fill:
+            yield Move("edits", suspect, 0, (6, 3, 2)[at])
+            yield Move("fill", suspect, 0, (8, 5, 4)[at])
+        else:
+            yield from _rewrites([suspect], 0.0, 1)
+        yield Move("edits", suspect, 0, (26, 14, 10)[at])
+        if at == 0:
+            yield from _rewrites([suspect], 0.2, 2)
+    yield from _rewrites(close[1:], 0.2, 2)
     for suspect in others[:4]:
+        yield Move("edits", suspect, 0, 6)
         if can_fill:
             yield Move("fill", suspect, 0, 3)
-        yield Move("edits", suspect, 0, 12)
+        yield Move("edits", suspect, 6, 14)
     if can_fill:
         for at, suspect in enumerate(close):
-            yield Move("fill", suspect, (6, 4, 3)[at], (16, 10, 8)[at])
+            yield Move("fill", suspect, (8, 5, 4)[at], (18, 10, 8)[at])
+            yield Move("fill", suspect, 0, (6, 4, 3)[at], HOT)
     for at, suspect in enumerate(close):
-        yield Move("edits", suspect, (28, 18, 12)[at], (70, 50, 30)[at])
-    for seed in (2, 3):
+        yield Move("edits", suspect, (26, 14, 10)[at], (80, 50, 30)[at])
+    for seed in (3, 4):
         yield from _rewrites(close, HOT, seed)
     for suspect in others[4:]:
         yield Move("edits", suspect, 0, 8)
