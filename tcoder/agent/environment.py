@@ -23,9 +23,9 @@ from tcoder.workspace.shell import Shell
 class Environment:
     """`variants` are the slider's ends and may change when a person chooses another model, which `resolve` looks up.
     `ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
-    that is unknown or switched off. `frame` reads again what stands above the conversation.
-    `interactive` says whether a person can answer questions. `yolo` skips questions but no denials. `sandbox` names
-    what contains commands, empty when nothing does."""
+    that is unknown or switched off. `private` is the session's own folder outside of the
+    repository. `frame` reads again what stands above the conversation. `interactive` says whether a person can answer
+    questions. `yolo` skips questions but no denials. `sandbox` names what contains commands, empty = nothing does."""
 
     root: Path
     version: str
@@ -42,6 +42,7 @@ class Environment:
     budget: Budget
     resolve: Callable[[str], dict[VariantName, ModelVariant]]
     stored_sessions: Callable[[], tuple[SessionSummary, ...]]
+    private: Path | None = None
     frame: Callable[[], Awaitable[Frame]] | None = None
     checks: CheckCommand | None = None
     checks_timeout_s: float = 900.0

@@ -43,6 +43,7 @@ from tcoder.protocol.request import CacheBreak, ModelReply, ModelRequest, TextDe
 from tcoder.protocol.variant import ModelVariant
 from tcoder.tools.base import Kind, Reply, ToolContext
 from tcoder.tools.edit import apply
+from tcoder.tools.outputs import Outputs
 from tcoder.workspace import checks
 
 SHOWN_KEPT = 4_000
@@ -94,6 +95,7 @@ class Turn:
             emit=self.show_output,
             run_checks=lambda select: self.run_checks("attempt", select),
             set_plan=self._set_plan,
+            outputs=Outputs(env.private, env.budget.tool_output),
         )
 
     # -- what is known
@@ -269,7 +271,8 @@ class Turn:
                 await self.before_change(kind)
             began = time.monotonic()
             reply = await tool.run(args, self.tools)
-            result = ToolResult(call.id, reply.content, reply.status, reply.display, reply.images)
+            content = self.tools.outputs.fit(reply.content, call.name)
+            result = ToolResult(call.id, content, reply.status, reply.display, reply.images)
         except DeniedError as error:
             self.denied.append(f"{call.name}: {title}")
             result = ToolResult(call.id, str(error), "denied")

@@ -69,7 +69,8 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     loaded, journal_path, parent = _stored(options, place)
     session_id = journal_path.stem
     journal = None if options.no_session else Journal(journal_path, next_seq=_next_seq(loaded))
-    shell, contained = parts.open_shell(place, private_folder(place.sessions / session_id))
+    private = private_folder(place.sessions / session_id)
+    shell, contained = parts.open_shell(place, private)
     plugin_folders = (plugin_folder(), place.config.folders.config / "plugins")
     plugins = loader.load(plugin_folders, frozenset(settings.plugins.disabled))
     tests = parts.find_checks(place, options)
@@ -99,6 +100,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         reviewer=Reviewer(ledger, place.sessions / session_id / "review.json", trusted=True),
         grants=Grants(parts.rules_of(settings), place.sessions / "rules.toml"),
         budget=parts.budget_of(settings),
+        private=private,
         frame=renewed,
         checks=tests,
         checks_timeout_s=settings.checks.timeout_s,

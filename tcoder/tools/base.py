@@ -14,6 +14,7 @@ from tcoder.protocol.display import Display
 from tcoder.protocol.messages import ImagePart, ResultStatus, ToolSpec
 from tcoder.protocol.plan import PlanStep
 from tcoder.resources import prompt
+from tcoder.tools.outputs import Outputs
 from tcoder.workspace.files import WorkspaceFiles
 from tcoder.workspace.shell import Shell
 
@@ -25,7 +26,7 @@ class ToolContext:
     """Everything a tool may touch. `seen` holds the digest of each file as the model last saw it, by relative path.
 
     `emit` shows output while the tool runs. `run_checks` runs the project's tests and records the report;
-    `set_plan` records a plan. `timeout_s` bounds one command.
+    `set_plan` records a plan. `timeout_s` bounds one command. `outputs` keeps what is too long to be shown whole.
     """
 
     root: Path
@@ -36,7 +37,7 @@ class ToolContext:
     run_checks: Callable[[tuple[str, ...]], Awaitable[CheckReport]]
     set_plan: Callable[[tuple[PlanStep, ...]], None]
     timeout_s: float = 120.0
-    output_budget: int = 16_000
+    outputs: Outputs = field(default_factory=Outputs)
     seen: dict[str, str] = field(default_factory=dict[str, str])
 
 

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from tcoder.protocol.display import TextBlock
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
+from tcoder.tools.outputs import is_handle
 
 MAX_LINES = 600
 MAX_CHARACTERS = 24_000
@@ -27,16 +28,20 @@ class Read(Tool[ReadArgs]):
         return args.path if args.line == 1 else f"{args.path}:{args.line}"
 
     def touches(self, args: ReadArgs) -> Touches:
-        return Touches(paths=(args.path,))
+        return Touches(paths=() if is_handle(args.path) else (args.path,))
 
     async def run(self, args: ReadArgs, context: ToolContext) -> Reply:
+        room = min(MAX_CHARACTERS, context.outputs.room - MAX_LINE)
+        if is_handle(args.path):
+            content, shown = numbered(context.outputs.text(args.path), args.line, args.limit, room)
+            return Reply(content, (TextBlock(f"{shown} lines"),))
         file = context.files.read(args.path)
         context.seen[file.path] = file.digest
-        content, shown = numbered(file.text, args.line, args.limit)
+        content, shown = numbered(file.text, args.line, args.limit, room)
         return Reply(content, (TextBlock(f"{shown} lines"),))
 
 
-def numbered(text: str, first: int, limit: int) -> tuple[str, int]:
+def numbered(text: str, first: int, limit: int, room: int = MAX_CHARACTERS) -> tuple[str, int]:
     """Lines `first`… with their numbers, within the limits, and how many they are; what is left out is counted."""
     lines = text.split("\n")
     if lines and not lines[-1]:
@@ -52,7 +57,7 @@ def numbered(text: str, first: int, limit: int) -> tuple[str, int]:
         if len(body) > MAX_LINE:
             body = f"{body[:MAX_LINE]} … ({len(body) - MAX_LINE} more characters)"
         size += len(body) + 8
-        if size > MAX_CHARACTERS and shown:
+        if size > room and shown:
             break
         shown.append(f"{number}\t{body}")
     last = first + len(shown) - 1

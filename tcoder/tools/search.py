@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from tcoder.index.searching import present
 from tcoder.protocol.display import TextBlock
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
+from tcoder.tools.outputs import is_handle
 from tcoder.tools.policy_paths import is_secret
 
 
@@ -26,9 +27,11 @@ class Search(Tool[SearchArgs]):
         return f"{args.pattern}{where}"
 
     def touches(self, args: SearchArgs) -> Touches:
-        return Touches(paths=(args.path or ".",))
+        return Touches(paths=() if is_handle(args.path) else (args.path or ".",))
 
     async def run(self, args: SearchArgs, context: ToolContext) -> Reply:
+        if is_handle(args.path):
+            return Reply(context.outputs.search(args.path, args.pattern))
         found = await context.index.search(args.pattern, path=args.path, kind=args.kind, limit=60)
         if is_secret(args.path):  # it was asked for by name, and judged by it
             return Reply(found.text, (TextBlock(f"{len(found.hits)} matches"),))

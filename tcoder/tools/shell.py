@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from tcoder.protocol.commands import CommandResult
 from tcoder.protocol.display import TerminalBlock
@@ -32,6 +33,7 @@ class Shell(Tool[ShellArgs]):
             args.command, timeout_s=min(args.timeout, context.timeout_s), on_output=context.emit
         )
         block = TerminalBlock(result.command, result.output, result.exit_code, result.duration_s)
+        result = replace(result, spill=context.outputs.handle(result.spill))
         return Reply(describe(result), (block,), "ok" if result.exit_code == 0 else "error")
 
 
@@ -45,5 +47,8 @@ def describe(result: CommandResult) -> str:
         head = f"exit {result.exit_code}"
     notes = [head, *result.notices]
     if result.omitted_bytes:
-        notes.append(f"{result.omitted_bytes} bytes left out; the whole output: {result.spill}")
+        notes.append(
+            f"{result.omitted_bytes} bytes left out"
+            + (f'; read or search the whole with path "{result.spill}"' if result.spill else "")
+        )
     return "\n".join((*notes, result.output)).rstrip()
