@@ -12,6 +12,7 @@ from tcoder.protocol.request import Fill
 
 LINES_BEFORE, LINES_AFTER = 36, 14
 MAX_NEIGHBOURS = 6
+_SAYS = re.compile(r"\w")
 FENCE = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:\n```|\Z)", re.S)
 
 
@@ -46,6 +47,11 @@ def gaps(suspect: Suspect, source: str, limit: int) -> tuple[tuple[int, int], ..
 
 def statement_ranges(source: str, unit: Unit) -> list[tuple[int, int]]:
     """First and last line of each statement (of a compound one: of its head) in a unit."""
+    if not unit.path.endswith(".py"):
+        lines = enumerate(source.split("\n"), 1)
+        return [
+            (number, number) for number, text in lines if unit.body <= number <= unit.end_line and _SAYS.search(text)
+        ]
     found: list[tuple[int, int]] = []
     try:
         tree = ast.parse(source)
@@ -81,8 +87,9 @@ def fill_request(suspect: Suspect, source: str, gap: tuple[int, int], facts: str
     if len(before) > LINES_BEFORE:  # the head says what the arguments are
         before = [*before[:2], *before[2 - LINES_BEFORE :]]
     after = after[:LINES_AFTER]
-    head = comment(facts)
-    owner = suspect.unit.name.rpartition(".")[0]
+    python = suspect.unit.path.endswith((".py", ".rb", ".sh"))
+    head = comment(facts, "#" if python else "//")
+    owner = suspect.unit.name.rpartition(".")[0] if python else ""
     shown = [*([neighbours] if neighbours else []), head, *([f"class {owner}:"] if owner else []), *before]
     return Fill("\n".join(shown) + "\n" + indent_of(source, first), "\n" + "\n".join(after) + "\n")
 
@@ -92,8 +99,8 @@ def indent_of(source: str, line: int) -> str:
     return text[: len(text) - len(text.lstrip())]
 
 
-def comment(text: str) -> str:
-    return "\n".join(f"# {line}".rstrip() for line in text.split("\n"))
+def comment(text: str, mark: str) -> str:
+    return "\n".join(f"{mark} {line}".rstrip() for line in text.split("\n"))
 
 
 def from_fill(answer: str, suspect: Suspect, source: str, gap: tuple[int, int]) -> Candidate | None:
@@ -111,7 +118,7 @@ def from_fill(answer: str, suspect: Suspect, source: str, gap: tuple[int, int]) 
 REWRITE = """{facts}
 
 {neighbours}The function with the bug, in {path}:
-```python
+```{language}
 {code}
 ```
 """
@@ -122,8 +129,9 @@ def rewrite_prompt(suspect: Suspect, source: str, facts: str, neighbours: str) -
     code = "\n".join(text for _, text in dedented(without_docstring(suspect.unit, source)))
     return REWRITE.format(
         facts=facts,
-        neighbours=f"It uses:\n```python\n{neighbours}\n```\n" if neighbours else "",
+        neighbours=f"It uses:\n```\n{neighbours}\n```\n" if neighbours else "",
         path=suspect.unit.path,
+        language="python" if suspect.unit.path.endswith(".py") else suspect.unit.path.rpartition(".")[2],
         code=code,
     )
 
@@ -140,13 +148,14 @@ def from_rewrite(answer: str, suspect: Suspect, source: str) -> Candidate | None
     blocks = FENCE.findall(answer) or [answer]
     name = unit.name.rpartition(".")[2]
     for block in blocks:
-        code = _definition(block, name) if unit.kind == "function" else block.strip("\n")
-        if code is None:
+        python = unit.path.endswith(".py")
+        code = _definition(block, name) if python and unit.kind == "function" else block.strip("\n")
+        if code is None or name not in code:
             continue
         first_line = source.split("\n")[unit.line - 1]
         indent = first_line[: len(first_line) - len(first_line.lstrip())]
         text = "\n".join(indent + line if line.strip() else line for line in code.split("\n"))
-        text = _with_docstring(text, unit, source)
+        text = _with_docstring(text, unit, source) if python else text
         return Candidate(unit.path, unit.line, unit.end_line, text, "a function rewritten by the model")
     return None
 

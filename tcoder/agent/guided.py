@@ -4,6 +4,7 @@ Run the tests, find where failing ones differ from passing ones, try edits of th
 against the failing tests, keep what makes a full run better, stop with an honest verdict.
 """
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -31,6 +32,7 @@ from tcoder.workspace import checks
 STEPS = ("run the tests", "find the suspects", "try edits of the suspects", "prove it with all tests")
 TRACE_BUDGET_S, TRACE_SLOWDOWN, MAX_TRACED = 8.0, 12.0, 150
 MAX_SELECTED = 10
+MAX_NAMES = 30
 MAX_SOURCE = 400_000
 MAX_ATTEMPTS, PATIENCE = 250, 60
 
@@ -286,13 +288,16 @@ class _Repair:
         located = await turn.env.index.locate(f"{turn.task}\n{said}", limit=10)
         paths = {path for trace in traces for path in trace.lines}
         paths |= {frame.path for test in self.failing for frame in test.frames}
+        called: tuple[SymbolHit, ...] = ()
         if not any(trace.lines for trace in traces):
-            paths |= {hit.path for hit in located.files}
+            called = await self._called()
+            paths |= {hit.path for hit in (*located.files, *called)}
         assert self.report is not None
         tests = {test.path for test in self.report.tests}
-        sources = {path: text for path in sorted(paths - tests) if (text := self._read(path)) is not None}
-        pieces = {path: units.cut(path, text) for path, text in sources.items()}
-        suspects = rank(self.failing, traces, pieces, located.symbols)
+        paths = {path for path in paths if path not in tests and not integrity.is_test_file(path)}
+        sources = {path: text for path in sorted(paths) if (text := self._read(path)) is not None}
+        pieces = {path: await self._units_of(path, text) for path, text in sources.items()}
+        suspects = rank(self.failing, traces, pieces, (*called, *located.symbols))
         files = dict.fromkeys(suspect.unit.path for suspect in suspects)
         turn.record(
             Located(
@@ -308,6 +313,22 @@ class _Repair:
             turn.record(Notice("warning", "locate", "no function could be tied to the failing tests"))
         self._plan(2)
         return suspects, sources, pieces
+
+    async def _called(self) -> tuple[SymbolHit, ...]:
+        """Definitions of what the failing statements of the tests mention, where no trace tells what they run."""
+        names: dict[str, None] = {}
+        for test in self.failing[:MAX_SELECTED]:
+            for frame in test.frames[-3:]:
+                names.update(dict.fromkeys(re.findall(r"[A-Za-z_]\w{2,}", frame.source)))
+        found: list[SymbolHit] = []
+        for name in list(names)[:MAX_NAMES]:
+            found += await self.turn.env.index.find_symbol(name)
+        return tuple(hit for hit in found if not integrity.is_test_file(hit.path))
+
+    async def _units_of(self, path: str, text: str) -> tuple[units.Unit, ...]:
+        if path.endswith(".py"):
+            return units.cut(path, text)
+        return units.of_symbols(path, text, await self.turn.env.index.symbols(path))
 
     async def _trace(self) -> tuple[TestTrace, ...]:
         """Trace the failing tests and as many passing ones as a short run holds, those of the same files first."""

@@ -2,8 +2,11 @@
 
 import ast
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
+
+from tcoder.protocol.location import Symbol
 
 MAX_SIGNATURE = 200
 
@@ -43,6 +46,22 @@ def cut(path: str, source: str) -> tuple[Unit, ...]:
     except (SyntaxError, ValueError, RecursionError):
         return ()
     return tuple(_units(path, tree.body, ""))
+
+
+def of_symbols(path: str, source: str, symbols: Sequence[Symbol]) -> tuple[Unit, ...]:
+    """The functions of a file in any other language, as the index knows them."""
+    lines = source.split("\n")
+    found: list[Unit] = []
+    for symbol in symbols:
+        if symbol.kind in ("function", "method", "constructor") and symbol.end_line > symbol.line:
+            text = "\n".join(lines[symbol.line - 1 : symbol.end_line])
+            uses = frozenset(re.findall(r"[A-Za-z_]\w*", text)) - {symbol.name}
+            signature = symbol.signature[:MAX_SIGNATURE]
+            place = (symbol.line, symbol.end_line)
+            found.append(
+                Unit(path, symbol.qualified, *place, "function", signature, uses, symbol.line + 1, symbol.line)
+            )
+    return tuple(found)
 
 
 def _units(path: str, body: list[ast.stmt], owner: str) -> list[Unit]:
