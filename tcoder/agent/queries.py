@@ -5,17 +5,15 @@ from typing import Protocol
 
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
+from tcoder.agent.layers import context_report
 from tcoder.agent.reviewing import as_state, draft_message, since_of
 from tcoder.agent.situation import samples, situation
 from tcoder.agent.state import SessionState
 from tcoder.models import routing
 from tcoder.protocol.events import Recorded
-from tcoder.protocol.messages import AssistantMessage, Message, ToolResults, UserMessage
 from tcoder.protocol.queries import (
     ChangePreview,
     CompletePaths,
-    ContextLayer,
-    ContextReport,
     ExplainVariant,
     ListModels,
     ListRules,
@@ -42,9 +40,7 @@ from tcoder.protocol.queries import (
     UserCommandList,
     VariantReport,
 )
-
-CHARACTERS_PER_TOKEN = 3.6
-COMPACT_AT = 0.8
+from tcoder.protocol.variant import ModelVariant
 
 
 class Asked(Protocol):
@@ -74,7 +70,7 @@ async def answer(session: Asked, query: Query) -> Reply:
         case ReadTimeline():
             return timeline(session.state)
         case ReadContext():
-            return context_report(session.state, session.frame, env.variants["standard"].context_window)
+            return context_report(session.state, session.frame, _variant(session), env.budget)
         case ListRules():
             return RuleList(env.grants.rules)
         case ListModels():
@@ -146,50 +142,9 @@ def timeline(state: SessionState) -> Timeline:
     return Timeline(tuple(sorted(entries, key=lambda entry: entry.time)))
 
 
-def context_report(state: SessionState, frame: Frame, window: int) -> ContextReport:
-    """Tokens by layer, estimated by length and scaled to what the provider counted for the last request."""
-    tools = sum(len(spec.name) + len(spec.description) + len(str(spec.parameters)) for spec in frame.tools)
-    spoken = sum(_length(message) for message in state.messages if not isinstance(message, ToolResults))
-    results = [(_length(message), message) for message in state.messages if isinstance(message, ToolResults)]
-    largest = max(results, key=lambda sized: sized[0], default=(0, None))[0]
-    last = next(
-        (
-            message.usage
-            for message in reversed(state.messages)
-            if isinstance(message, AssistantMessage) and message.usage
-        ),
-        None,
-    )
-    cached = last.cache_read / last.prompt if last and last.prompt else None
-    return ContextReport(
-        layers=(
-            ContextLayer("system + tools", _tokens(len(frame.system) + tools), stable=True, cached=cached),
-            ContextLayer("conversation", _tokens(spoken), cached=cached),
-            ContextLayer(
-                "tool results",
-                _tokens(sum(size for size, _ in results)),
-                cached=cached,
-                largest=f"~{_tokens(largest)} tokens" if largest else "",
-            ),
-        ),
-        window=window,
-        estimated=True,
-        compact_at=int(window * COMPACT_AT),
-    )
-
-
-def _tokens(characters: int) -> int:
-    return round(characters / CHARACTERS_PER_TOKEN)
-
-
-def _length(message: Message) -> int:
-    match message:
-        case UserMessage():
-            return sum(len(getattr(part, "text", "")) for part in message.parts)
-        case AssistantMessage():
-            return len(message.text) + sum(len(call.name) + len(call.arguments) for call in message.calls)
-        case ToolResults():
-            return sum(len(result.content) for result in message.results)
+def _variant(session: Asked) -> ModelVariant:
+    variants = session.env.variants
+    return variants.get(session.state.variant) or variants["standard"]
 
 
 def _variants(session: Asked) -> VariantReport:
