@@ -10,8 +10,8 @@ from tcoder.agent.suspects import Suspect
 from tcoder.agent.units import Unit, without_docstring
 from tcoder.protocol.request import Fill
 
-LINES_BEFORE, LINES_AFTER = 36, 14
-MAX_NEIGHBOURS = 6
+LINES_BEFORE, LINES_AFTER = 60, 8
+MAX_NEIGHBOURS = 4
 _SAYS = re.compile(r"\w")
 FENCE = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:\n```|\Z)", re.S)
 

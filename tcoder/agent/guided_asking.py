@@ -68,26 +68,26 @@ class Asking:
     def _changes_nothing(self, candidate: Candidate) -> bool:
         return normal_form(candidate.apply(self.source)) == normal_form(self.source)
 
-    def _facts(self) -> str:
-        tests = failures.representative(self.failing)
+    def _facts(self, limit: int) -> str:
+        tests = failures.representative(self.failing, limit)
         for test in tests:
             if test.path and test.path not in self.sources:
                 file = self.turn.env.files.read_if_there(test.path)
                 if file is not None:
                     self.sources[test.path] = file.text
         said = [failures.describe(test, self.sources) for test in tests]
-        calls = failures.describe_calls(self.move.suspect.calls)
+        calls = failures.describe_calls(self.move.suspect.calls, limit + 1)
         return "\n".join(["Failing test:", *said, *(["Calls:", *calls] if calls else [])])
 
     async def _fill(self, gap: tuple[int, int], temperature: float) -> Candidate | None:
-        fill = candidates.fill_request(self.move.suspect, self.source, gap, self._facts(), self.neighbours)
+        fill = candidates.fill_request(self.move.suspect, self.source, gap, self._facts(1), self.neighbours)
         message = await self._ask("", "", FILL_TOKENS, temperature, fill)
         return candidates.from_fill(message, self.move.suspect, self.source, gap)
 
     async def _rewrite(self) -> Candidate | None:
         suspect = self.move.suspect
         code = units.text_of(suspect.unit, self.source)
-        text = candidates.rewrite_prompt(suspect, self.source, self._facts(), self.neighbours)
+        text = candidates.rewrite_prompt(suspect, self.source, self._facts(2), self.neighbours)
         limit = min(1200, len(code) // 3 + 120)
         message = await self._ask(prompt("system/guided"), text, limit, self.move.temperature)
         return candidates.from_rewrite(message, suspect, self.source)
