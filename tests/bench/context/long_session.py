@@ -79,10 +79,11 @@ def measure(path: Path) -> None:
     began = time.process_time()
     from tcoder.agent import context
     from tcoder.agent.journal import load
-    from tcoder.agent.queries import context_report
+    from tcoder.agent.layers import context_report
     from tcoder.agent.state import fold, replay
     from tcoder.models import openai_chat
     from tcoder.models.dialect import History
+    from tcoder.protocol.budget import Budget
     from tcoder.protocol.events import NoteAdded, TurnStarted
     from tcoder.protocol.messages import TextPart, UserMessage
     from tcoder.protocol.variant import ModelVariant
@@ -118,7 +119,7 @@ def measure(path: Path) -> None:
         row("append", f"{1e3 * (time.process_time() - start):.2f} µs an event after {length} events")
 
     start = time.process_time()
-    report = context_report(state, frame, 128000)
+    report = context_report(state, frame, variant, Budget())
     row("report", f"{1e3 * (time.process_time() - start):.1f} ms, {report.used} tokens")
     row("memory", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
 
