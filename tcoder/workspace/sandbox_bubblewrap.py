@@ -61,8 +61,10 @@ def arguments(view: View, private: PrivateFolder, environment: Mapping[str, str]
     options += _caches(view, private, environment)
     for folder in writable:
         options += ["--bind", str(folder), str(folder)]
+    guarded = [protected_paths(folder) for folder in writable]
+    options += _anchored(writable, [path for present, _ in guarded for path in present])
     options += _hidden(view, private)
-    options += _protected(writable, private)
+    options += _protected(writable, guarded, private)
     return [*options, "--ro-bind", str(private.channel), str(private.channel)]
 
 
@@ -142,11 +144,19 @@ def _hidden(view: View, private: PrivateFolder) -> list[str]:
     return options
 
 
-def _protected(writable: Sequence[Path], private: PrivateFolder) -> list[str]:
+def _anchored(writable: Sequence[Path], protected: Sequence[Path]) -> list[str]:
+    """The folders above what is protected become mounts of their own: those cannot be renamed, so that nothing else
+    can be put in the place of a nested repository."""
+    above = {parent for path in protected for parent in path.parents for top in writable if top in parent.parents}
+    return [word for folder in sorted(above) for word in ("--bind", str(folder), str(folder))]
+
+
+def _protected(
+    writable: Sequence[Path], guarded: Sequence[tuple[list[Path], list[Path]]], private: PrivateFolder
+) -> list[str]:
     options: list[str] = []
     stand_ins: list[Path] = []
-    for folder in writable:
-        present, missing = protected_paths(folder)
+    for present, missing in guarded:
         for path in present:
             if not any(top.is_relative_to(path) for top in writable):
                 options += ["--ro-bind", str(path), str(path)]
