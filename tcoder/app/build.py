@@ -22,6 +22,7 @@ from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import SessionState, replay
 from tcoder.agent.stored import summarise_all
 from tcoder.app import parts, variants
+from tcoder.app.instructions import read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_session
 from tcoder.config import Settings
@@ -122,7 +123,9 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     )
     session.observe(plugins.observer(session.record))
     _begin(session, place, session_id, parent, resumed=loaded is not None and not parent)
-    for problem in (*place.config.notices, *plugins.problems, *(loaded.problems if loaded else ())):
+    _, hidden = read_instructions(place.root, parts.RULE_FILES)
+    problems = (*place.config.notices, *([hidden] if hidden else ()), *plugins.problems)
+    for problem in (*problems, *(loaded.problems if loaded else ())):
         session.record(Notice("warning", "start", problem))
     return Opened(session, env, ledger.opened)
 

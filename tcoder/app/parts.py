@@ -9,6 +9,7 @@ from typing import TypeVar
 from tcoder.agent import context
 from tcoder.agent.budget import TIERS
 from tcoder.app import credentials, variants
+from tcoder.app.instructions import read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place
 from tcoder.config import Settings
@@ -99,8 +100,8 @@ def frame(
 ) -> context.Frame:
     """The frozen head of every prompt, its rules as they are on the disk now."""
     facts = f"Tests: `{tests.command}`" if tests else ""
-    rules = [file for name in RULE_FILES if (file := place.root / name).is_file()][:1]
-    texts = [file.read_text(encoding="utf-8", errors="replace") for file in rules]
+    project_rules, _ = read_instructions(place.root, RULE_FILES)
+    texts = [project_rules] if project_rules else []
     if options.append_system_prompt:
         texts.append(_read_prompt(Path(options.append_system_prompt)))
     instructions = prompt("system/agent").replace("$root", str(place.root))
