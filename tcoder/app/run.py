@@ -16,6 +16,7 @@ from tcoder.frontends import headless as headless_front
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.ops import Close
 from tcoder.protocol.outcome import ExitCode
+from tcoder.workspace.repository import wide_folder
 
 MAX_TASK = 400_000
 Reason = Literal["sigint", "sigterm", "sighup"]
@@ -29,7 +30,10 @@ SIGNALS: dict[signal.Signals, Reason] = {
 async def headless(options: Options) -> int:
     """Do the task, print the result, return the exit code."""
     task = read_task(options)
-    opened = await open_session(options, find_place(options), interactive=False)
+    place = find_place(options)
+    if options.path == "." and (wide := wide_folder(place.root)):
+        raise UsageError(f"{wide}, not a project", "start in a project, or say -C and the folder if you mean all of it")
+    opened = await open_session(options, place, interactive=False)
     try:
         ended_by = _close_on_signals(opened.session)
         code = await headless_front.run(
