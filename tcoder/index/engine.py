@@ -27,7 +27,7 @@ from tcoder.protocol.location import FileHit, IndexReport, IndexState, Location,
 T = TypeVar("T")
 # a file whose time stamp is this young when it was read may change again without showing it
 RACY_NS = 2_000_000_000
-SMALL_BYTES = 200_000
+SMALL_BYTES = 100_000
 SMALL_FILES = 20
 SMALL_SEGMENTS = 40
 FORGET_DAYS = 60

@@ -5,18 +5,21 @@ from typing import NamedTuple
 
 from tcoder.index.grammars import captures, query_text
 from tcoder.index.languages import DATA_LANGUAGES
+from tcoder.index.notebook import cells
 from tcoder.protocol.location import Symbol
 
 MAX_BYTES = 1_000_000
 MAX_LINE = 20_000
 MAX_MEAN_LINE = 400
 MAX_SYMBOLS = 5_000
+UNBALANCED = 3_000
 SIGNATURE_CHARS = 160
 DOC_CHARS = 120
 CONTAINERS = frozenset(
     {"class", "struct", "interface", "trait", "impl", "object", "enum", "protocol", "extension", "module", "namespace"}
 )
 
+_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
 _SPACE = re.compile(rb"\s+")
 _DOCSTRING = re.compile(rb"\s*[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')\s*([^\n]*)")
 _COMMENT = re.compile(rb"^\s*(?:///?!?|#+!?|\*+|/\*+|--+|;+)\s?(.*?)\s*(?:\*/)?\s*$")
@@ -47,6 +50,11 @@ def unfit(data: bytes) -> str:
         return "LFS pointer"
     if len(data) > MAX_BYTES:
         return "too large"
+    # a parser that looks for thousands of missing brackets takes quadratic time
+    if len(data) > UNBALANCED and any(
+        abs(data.count(opening) - data.count(closing)) > UNBALANCED for opening, closing in _BRACKETS
+    ):
+        return "unbalanced brackets"
     lines = data.count(b"\n") + 1
     if len(data) > 10_000 and len(data) / lines > MAX_MEAN_LINE:
         return "minified"
@@ -61,10 +69,12 @@ def _longest_line(data: bytes) -> int:
 
 def tags(data: bytes, language: str) -> Tags:
     """What a file defines and imports; nothing for a language without a query file."""
-    if not query_text(language):
+    if language != "notebook" and not query_text(language):
         return Tags()
     if problem := unfit(data):
         return Tags(problem=problem)
+    if language == "notebook":
+        return Tags(tuple(Span(*cell) for cell in cells(data)))
     return _assemble(data, language)
 
 

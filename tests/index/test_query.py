@@ -68,7 +68,25 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["a/", "a.", "a::", "at a.", 'File "', "`", "```\n", "/", "x" * 50, "a@-+.", "\\", "at [a ", "<$ "]
+    "unit",
+    [
+        "a/",
+        "a.",
+        "a::",
+        "at a.",
+        'File "',
+        "`",
+        "```\n",
+        "/",
+        "x" * 50,
+        "<!--",
+        "https://",
+        "- [x] ",
+        "a@-+.",
+        "\\",
+        "at [a ",
+        "<$ ",
+    ],
 )
 def test_a_huge_hostile_text_is_read_in_linear_time(unit: str) -> None:
     began = time.process_time()

@@ -209,6 +209,8 @@ def test_imports() -> None:
         (b"x = 1\0", "binary"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "LFS pointer"),
         (b"a = 1\n" * 300_000, "too large"),
+        (b"(\n" * 100_000, "unbalanced brackets"),
+        (b"[\n" * 50_000 + b"a\n", "unbalanced brackets"),
         (b"x = [" + b"1, " * 8_000 + b"]\n", "minified"),
         (b"a = 1\n" * 8_000 + b"x = [" + b"1, " * 8_000 + b"]\n", "long lines"),
     ],
@@ -220,4 +222,30 @@ def test_unfit_files_are_not_parsed(data: bytes, problem: str) -> None:
 
 @pytest.mark.parametrize("text", ["(" * 9_000, "x = " + "[" * 9_000, "def f(:\n" * 500, "class \xff:\n", ""])
 def test_broken_text_gives_an_answer(text: str) -> None:
-    assert tags(text.encode("latin-1"), "python").problem in ("", "minified")
+    assert tags(text.encode("latin-1"), "python").problem in ("", "unbalanced brackets")
+
+
+NOTEBOOK = """{
+ "cells": [
+  {"cell_type": "markdown", "source": ["# Title"]},
+  {"cell_type": "code",
+   "source": ["\\n", "import os\\n", "os.getcwd()"]},
+  {"cell_type": "code", "source": "x = 1"}
+ ]
+}
+"""
+
+
+def test_notebooks_by_cell() -> None:
+    found = tags(NOTEBOOK.encode(), "notebook").spans
+    assert [(span.symbol.name, span.symbol.line, span.symbol.signature) for span in found] == [
+        ("cell 2", 4, "import os"),
+        ("cell 3", 6, "x = 1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{"a": 1}]}', "[" * 15_000, '{"cells": [[]]}']
+)
+def test_what_is_no_notebook_has_no_cells(text: str) -> None:
+    assert tags(text.encode(), "notebook").spans == ()
