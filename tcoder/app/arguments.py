@@ -28,6 +28,8 @@ HELP = """commands:
   models                   list | pull ID | test ID
   config                   show | path
   doctor                   what works on this machine
+  web [PORT]               the interface in a browser of this machine
+  reset                    give a terminal back that a killed tcoder has left behind
 
 exit codes: 0 done, 1 bug, 2 usage, 3 checks still fail, 4 denied, 5 budget spent, 6 model unusable,
   7 no progress, 75 try again later, 78 no model configured, 130 and 143 interrupted"""

@@ -61,7 +61,7 @@ class Program:
                 of.id,
                 of.bytes,
                 of.present,
-                f"{of.speeds[-1].generation:.0f} tokens/s with {of.speeds[-1].threads} threads" if of.speeds else "",
+                f"{of.speeds[-1].generation:.0f} tokens/s" if of.speeds else "",
             )
             for of in weights
         ]

@@ -24,6 +24,8 @@ COMMANDS = (
     "models",
     "config",
     "doctor",
+    "web",
+    "reset",
 )
 
 OutputFormat = Literal["text", "json", "stream-json"]

@@ -45,6 +45,10 @@ def _choose(options: Options) -> Callable[[], Coroutine[None, None, int]]:
         from tcoder.app import run  # late: the smaller commands do not need what a run needs
 
         return lambda: run.headless(options)
+    if os.environ.get("TCODER_WEB"):
+        from tcoder.app import interactive  # late: a headless run needs nothing of it
+
+        return lambda: interactive.textual(options, None)
     if _wants_lines(options):
         from tcoder.app import interactive  # late: a headless run needs nothing of it
 

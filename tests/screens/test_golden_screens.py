@@ -75,7 +75,8 @@ def _without_time(text: str) -> str:
 
 
 async def test_the_dom_stays_small() -> None:
-    async with interface("long", size=(120, 40)) as (app, _):
+    async with interface("long", size=(120, 40)) as (app, pilot):
+        await settle(pilot)
         assert isinstance(app, TcoderApp)
         assert len(app.desk.transcript.blocks) > 1_500
         assert len(list(app.screen.walk_children())) <= 150

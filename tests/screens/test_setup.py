@@ -11,7 +11,7 @@ async def test_without_a_model_a_card_shows_the_ways() -> None:
         await settle(pilot)
         seen = text_of(app)
         assert "1  paste a key" in seen and "OPENAI_API_KEY is set" in seen
-        assert "local/tiny-coder, 491.4 MB, to be fetched once, 27 tokens/s" in seen
+        assert "local/tiny-coder, 491.4 MB, 27 tokens/s" in seen
 
 
 @pytest.mark.parametrize(("key", "kept"), [("sk-good", True), ("sk-bad", False)])

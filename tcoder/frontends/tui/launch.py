@@ -1,7 +1,10 @@
 """Runs the interface. Importing this imports Textual: draw the first frame with `prepaint` before."""
 
 import asyncio
+import contextlib
+import os
 import signal
+from typing import TextIO
 
 from tcoder.frontends.figures import cost
 from tcoder.frontends.glyphs import ascii_only
@@ -22,6 +25,8 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
 
     Standard error goes to `startup.log_file` meanwhile. However this ends, the terminal is as it was before.
     """
+    if os.environ.get("TCODER_WEB"):
+        return await _in_browser(connect, startup, host)
     terminal = real_terminal()
     TerminalDriver.terminal = terminal
     saved = divert_stderr(startup.log_file)
@@ -34,17 +39,35 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
     finally:
         for number in ENDING:
             loop.remove_signal_handler(number)
-        if app.started:
-            terminal.write(RESET)
-            if prepaint is not None:
-                prepaint.restore()
-        elif prepaint is not None:
-            prepaint.end()
-        terminal.flush()
+        with contextlib.suppress(OSError):  # the terminal may be gone: that is what SIGHUP says
+            _give_back(terminal, prepaint, started=app.started)
         restore_stderr(saved)
-    if code != LINES:
-        terminal.write(farewell(app.desk, startup))
-    terminal.close()
+    with contextlib.suppress(OSError):
+        if code != LINES:
+            terminal.write(farewell(app.desk, startup))
+        terminal.close()
+    return app.return_code or code or 0
+
+
+def _give_back(terminal: TextIO, prepaint: Prepaint | None, *, started: bool) -> None:
+    if started:
+        terminal.write(RESET)
+        if prepaint is not None:
+            prepaint.restore()
+    elif prepaint is not None:
+        prepaint.end()
+    terminal.flush()
+
+
+async def _in_browser(connect: Connect, startup: Startup, host: Host | None) -> int:
+    """The browser's driver is Textual's own; there is no terminal to take or to give back."""
+    app = TcoderApp(startup, connect, None, host)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, app.end, "sigterm", 128 + signal.SIGTERM)
+    saved = divert_stderr(startup.log_file)
+    try:
+        code = await app.run_async()
+    finally:
+        restore_stderr(saved)
     return app.return_code or code or 0
 
 

@@ -1,6 +1,8 @@
 """Actions on what was changed: review, timeline, attempts, plan."""
 
+from tcoder.frontends.tui.screens.attempts import AttemptsScreen
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
+from tcoder.frontends.tui.screens.plan import PlanScreen
 from tcoder.frontends.tui.screens.review import ReviewScreen
 from tcoder.frontends.tui.screens.text import TextScreen
 from tcoder.frontends.tui.screens.timeline import TimelineScreen
@@ -33,7 +35,7 @@ async def commit(screen: MainScreen, message: str) -> None:
     await review(screen, message)
 
 
-async def timeline(screen: MainScreen, _: str) -> None:
+async def _timeline(screen: MainScreen, back: int = 0) -> None:
     found = await screen.desk.ask(ReadTimeline(), Timeline)
     if found is not None:
 
@@ -41,21 +43,24 @@ async def timeline(screen: MainScreen, _: str) -> None:
             if checkpoint is not None:
                 await screen.reconnect(SessionChoice("fork", screen.desk.view.session_id, checkpoint))
 
-        screen.host.push_screen(TimelineScreen(screen.desk, found), done)
+        screen.host.push_screen(TimelineScreen(screen.desk, found, back), done)
+
+
+async def timeline(screen: MainScreen, _: str) -> None:
+    await _timeline(screen)
 
 
 async def step_back(screen: MainScreen, _: str) -> None:
-    await timeline(screen, "")
+    """Open the timeline one step back; the same keys go on from there."""
+    await _timeline(screen, 1)
 
 
 async def attempts(screen: MainScreen, _: str) -> None:
-    screen.open_dock("attempts")
+    screen.show_screen(AttemptsScreen(screen.desk))
 
 
 async def plan(screen: MainScreen, _: str) -> None:
-    screen.open_dock("plan")
-    if not screen.desk.view.plan:
-        screen.desk.note("there is no plan yet")
+    screen.show_screen(PlanScreen(screen.desk))
 
 
 DEEDS: Deeds = {
@@ -63,7 +68,7 @@ DEEDS: Deeds = {
     "review.commit": commit,
     "timeline.open": timeline,
     "timeline.back": step_back,
-    "timeline.forward": step_back,
+    "timeline.forward": timeline,
     "attempts.open": attempts,
     "plan.open": plan,
 }

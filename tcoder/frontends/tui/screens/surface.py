@@ -6,8 +6,10 @@ from typing import cast
 from textual.app import App
 from textual.screen import Screen
 
+from tcoder.frontends.lines import line
 from tcoder.frontends.tui import clipboard, outside
 from tcoder.frontends.tui.desk import Desk
+from tcoder.frontends.tui.screens.text import TextScreen
 
 
 class Surface(Screen[None]):
@@ -29,6 +31,11 @@ class Surface(Screen[None]):
         self.host.exit(code)
 
     async def copy(self, text: str) -> None:
+        if os.environ.get("TCODER_WEB"):
+            # What is written to a browser's terminal does not reach its clipboard.
+            lines = [line(of.expandtabs(4)) for of in text.split("\n")]
+            self.show_screen(TextScreen("Select and copy with the browser", lines, self.desk.palette))
+            return
         fallback = self.desk.startup.clip_file
         self.desk.note(await clipboard.copy(text, write=self.to_terminal, fallback=fallback, environment=os.environ))
 

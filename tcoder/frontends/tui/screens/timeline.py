@@ -27,11 +27,11 @@ class TimelineScreen(Screen[str | None]):
     """
     FOOT = "Esc back · ↑ ↓ choose · b roll back files · B files and conversation · u undo patch · f fork here"
 
-    def __init__(self, desk: Desk, timeline: Timeline) -> None:
+    def __init__(self, desk: Desk, timeline: Timeline, back: int = 0) -> None:
         super().__init__()
         self._desk = desk
         self._entries = timeline.entries
-        self._at = len(self._entries) - 1
+        self._at = max(0, len(self._entries) - 1 - back)
         self._armed = ""
         glyphs = desk.startup.ascii_glyphs
         self._head = LinesWidget(id="title", palette=desk.palette, ascii_glyphs=glyphs)
