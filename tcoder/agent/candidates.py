@@ -10,7 +10,7 @@ from tcoder.agent.suspects import Suspect
 from tcoder.agent.units import Unit, without_docstring
 from tcoder.protocol.request import Fill
 
-LINES_BEFORE, LINES_AFTER = 60, 8
+LINES_BEFORE, LINES_AFTER = 60, 14
 MAX_NEIGHBOURS = 4
 _SAYS = re.compile(r"\w")
 FENCE = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:\n```|\Z)", re.S)

@@ -80,7 +80,7 @@ class Asking:
         return "\n".join(["Failing test:", *said, *(["Calls:", *calls] if calls else [])])
 
     async def _fill(self, gap: tuple[int, int], temperature: float) -> Candidate | None:
-        fill = candidates.fill_request(self.move.suspect, self.source, gap, self._facts(1), self.neighbours)
+        fill = candidates.fill_request(self.move.suspect, self.source, gap, self._facts(2), self.neighbours)
         message = await self._ask("", "", FILL_TOKENS, temperature, fill)
         return candidates.from_fill(message, self.move.suspect, self.source, gap)
 
