@@ -14,6 +14,7 @@ from tcoder.index.worker import Built
 
 WORKERS = 2
 MIN_BATCH = 40
+URGENT_BATCH = 20
 # few segments keep queries quick, and small batches keep the first answers early
 MAX_BATCH = 600
 SEGMENTS = 40
@@ -42,6 +43,7 @@ class Builder:
         self._progress = asyncio.Condition()
         self._endings: set[asyncio.Future[None]] = set()
         self._failure: BaseException | None = None
+        self._closing = False
 
     async def parse(self, paths: Iterable[str]) -> None:
         """Parse these pending files before all others and wait for them."""
@@ -63,6 +65,7 @@ class Builder:
             self._tasks.add(task)
 
     async def close(self) -> None:
+        self._closing = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -115,13 +118,14 @@ class Builder:
 
     def _next(self) -> list[str]:
         # a copy, since the engine's thread may change it meanwhile
+        if self._closing:
+            return []
         pending = frozenset(list(self._engine.pending))
         urgent = [path for path in self._urgent if path in pending and path not in self._busy]
         if urgent:
-            # shared evenly among the workers, since somebody waits
-            share = max(MIN_BATCH // 2, -(-len(urgent) // WORKERS))
-            self._urgent = urgent[share:]
-            return urgent[:share]
+            # in small shares, best first, since somebody waits
+            self._urgent = urgent[URGENT_BATCH:]
+            return urgent[:URGENT_BATCH]
         free = sorted(path for path in pending if path not in self._busy)
         size = min(max(MIN_BATCH, len(free) // SEGMENTS), MAX_BATCH)
         return free[:size]

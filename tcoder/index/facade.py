@@ -32,7 +32,9 @@ SWEEP_AGE_S = 5.0
 # up to so many files are simply parsed before an answer; of more, this many that look most promising
 FEW = 60
 FIRST = 160
-PATIENCE_S = 1.5
+CERTAIN = 20
+PATIENCE_S = 1.0
+LONGEST_S = 6.0
 HISTORY_PATIENCE_S = 0.8
 
 
@@ -91,7 +93,8 @@ class Index:
         Raises `ToolError` for a path outside of the root or one that is not there."""
         under = self._existing(path)
         engine = await self._ready()
-        await self._patiently(engine)
+        if self._opened is not None:
+            await self._patiently(self._opened[1].finish(), PATIENCE_S)
         if under and (self.root / under).is_file():
             await self._call(lambda: engine.update([under]))
         return await self._call(lambda: engine.outline(under, budget_tokens, focus))
@@ -228,16 +231,16 @@ class Index:
         from tcoder.index.query import parse
         from tcoder.index.scanning import promising
 
-        first = await promising(self.root, parse(text), engine.pending, FIRST)
-        await self._patiently(engine, builder.parse(first))
+        first = await promising(self.root, parse(text), list(engine.pending), FIRST)
+        # the best are worth waiting for on a busy machine, too; of the others comes what comes in time
+        await self._patiently(builder.parse(first), PATIENCE_S)
+        await self._patiently(builder.parse(first[:CERTAIN]), LONGEST_S)
 
-    async def _patiently(self, engine: Engine, parsing: Coroutine[None, None, None] | None = None) -> None:
-        """Wait for what is being parsed, but not long: an answer comes from what there is and says how much that is."""
-        if self._opened is None or not engine.pending:
-            return
+    async def _patiently(self, parsing: Coroutine[None, None, None], seconds: float) -> None:
+        """Wait for what is being parsed, but no longer: an answer comes from what there is and says how much it is."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                await (parsing or self._opened[1].finish())
+            async with asyncio.timeout(seconds):
+                await parsing
         except TimeoutError:
             return
 

@@ -45,8 +45,10 @@ class Worker:
             process.stdin.write(frame(b"j", msgspec.msgpack.encode(Job(self._root, files))))
             patience = STARTUP_S
             while True:
-                head = await asyncio.wait_for(process.stdout.readexactly(5), patience)
-                body = await asyncio.wait_for(process.stdout.readexactly(int.from_bytes(head[1:], "little")), patience)
+                # not `wait_for`, which can lose a cancellation while data keep arriving
+                async with asyncio.timeout(patience):
+                    head = await process.stdout.readexactly(5)
+                    body = await process.stdout.readexactly(int.from_bytes(head[1:], "little"))
                 patience = FILE_TIMEOUT_S
                 if head[:1] == b"r":
                     return msgspec.msgpack.decode(body, type=Built)

@@ -278,3 +278,17 @@ async def test_two_indexes_share_one_store(index: Index, root: Path, tmp_path: P
     await asyncio.gather(index.refresh(), other.refresh())
     assert await index.find_symbol("late_one") == await other.find_symbol("late_one") != ()
     await other.close()
+
+
+async def test_a_cold_answer_does_not_wait_for_everything(root: Path, tmp_path: Path) -> None:
+    for number in range(400):
+        (root / "app" / f"filler_{number}.py").write_text(
+            f"def filler_{number}(value):\n    return value + {number}\n" * 8
+        )
+    cold = Index.open(root, tmp_path / "cold")
+    found = await cold.locate("hue percentages are parsed wrong: `parse_hue` of QtColor gives 255")
+    assert found.files[0].path == "app/color.py"
+    assert 0 < found.index.complete
+    assert found.index.files == 405
+    assert (await cold.refresh()).complete == 1.0
+    await cold.close()
