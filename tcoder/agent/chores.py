@@ -38,15 +38,15 @@ async def perform(turn: Turn, op: Op) -> None:
             made = await ledger.checkpoint(Cause("checkpoint", op.name or "by hand", turn=turn.state.turn))
             turn.record(CheckpointMade(made))
         case Undo():
-            _tell(turn, await ledger.undo(op.patch_id), "undid")
+            await _tell(turn, await ledger.undo(op.patch_id), "undid")
         case Redo():
-            _tell(turn, await ledger.redo(op.patch_id), "redid")
+            await _tell(turn, await ledger.redo(op.patch_id), "redid")
         case Rollback():
             back = rewound(turn.session.log, turn.state, op.checkpoint_id) if op.conversation else None
             patch = await ledger.rollback(op.checkpoint_id)
             if back is not None:
                 turn.record(back)
-            _tell(turn, patch, "rolled back")
+            await _tell(turn, patch, "rolled back")
         case RunChecks():
             await turn.run_checks("attempt")
         case Compact():
@@ -59,9 +59,12 @@ async def perform(turn: Turn, op: Op) -> None:
             raise UsageError(f"{type(op).__name__} cannot be done now")
 
 
-def _tell(turn: Turn, patch: Patch, verb: str) -> None:
-    """Record a patch of the person's and tell the model that files are not as it knows them."""
-    turn.record(PatchApplied(patch))
+async def _tell(turn: Turn, patch: Patch, verb: str) -> None:
+    """Record a patch of the person's with every patch that it changed, and tell the model to read the files again."""
+    known = {one.id: one for one in turn.state.patches}
+    for one in (await turn.env.ledger()).patches:
+        if known.get(one.id) != one:
+            turn.record(PatchApplied(one))
     files = ", ".join(change.path for change in patch.files[:10])
     turn.note("undo", f"The person {verb} changes in: {files}. Read these files again.")
 
@@ -90,7 +93,7 @@ async def _review(turn: Turn, op: JudgeHunks | EditHunk | SplitHunk) -> None:
             await reviewer.split(since, op.id)
             return
     if patch is not None:
-        _tell(turn, patch, "changed or took back")
+        await _tell(turn, patch, "changed or took back")
     if told:
         turn.note("review", told)
 

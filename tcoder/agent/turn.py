@@ -13,7 +13,7 @@ from tcoder.agent.situation import situation
 from tcoder.agent.state import SessionState
 from tcoder.models import routing
 from tcoder.protocol.checks import CheckPhase, CheckReport
-from tcoder.protocol.edits import Cause, Checkpoint, Edit, Patch
+from tcoder.protocol.edits import Cause, Edit, Patch
 from tcoder.protocol.errors import DeniedError, ModelError, TcoderError
 from tcoder.protocol.events import (
     CheckpointMade,
@@ -85,6 +85,7 @@ class Turn:
         self._low: set[str] = set()
         self._running: ToolCall | None = None
         self._checkpointed = False
+        self._changed_since_checkpoint = False
         self._reason = ""
         self._shown = ""
         self.tools = ToolContext(
@@ -268,7 +269,7 @@ class Turn:
             started = True
             await permission.require(self, call, tool, args)
             if kind in ("edit", "shell") and call.name != "test":
-                await self.before_change(kind)
+                await self.before_change(kind, f"{call.name} {title}"[:200], tool.touches(args).paths)
             began = time.monotonic()
             reply = await tool.run(args, self.tools)
             content = self.tools.outputs.fit(reply.content, call.name)
@@ -305,12 +306,17 @@ class Turn:
 
     # -- changes of the tree
 
-    async def before_change(self, kind: Kind) -> None:
-        """What must be there before tcoder changes something: a checkpoint, the user's own changes as a patch of
-        theirs, and the tests' result before the first edit."""
+    async def before_change(self, kind: Kind, about: str = "", paths: tuple[str, ...] = ()) -> None:
+        """What must be there before tcoder changes something: the user's own changes as a patch of theirs, a
+        checkpoint of what has changed since the last one, and the tests' result before the first edit. `paths` are
+        files that will be edited; they are covered even if git ignores them."""
         await self.checkpoint()
         ledger = await self.env.ledger()
+        if paths:
+            await ledger.cover(paths)
         await self._record_patch(await ledger.record(Cause("user", "changed meanwhile", turn=self.state.turn)))
+        if self._changed_since_checkpoint:
+            await self._make_checkpoint(f"before {about}")
         if kind == "edit" and self.env.checks and self.state.baseline is None and not self.changed:
             await self.run_checks("baseline")
 
@@ -329,20 +335,23 @@ class Turn:
         if recorded is None:
             return None
         patch, diff = recorded
+        self._changed_since_checkpoint = True
         self.record(PatchApplied(patch, diff))
         return patch
 
-    async def checkpoint(self, summary: str = "before the turn") -> Checkpoint | None:
-        """The checkpoint of this turn, made once."""
-        if self._checkpointed:
-            return None
-        self._checkpointed = True
+    async def checkpoint(self, summary: str = "before the turn") -> None:
+        """The checkpoint at the beginning of this turn, made once."""
+        if not self._checkpointed:
+            self._checkpointed = True
+            await self._make_checkpoint(summary)
+
+    async def _make_checkpoint(self, summary: str) -> None:
         ledger = await self.env.ledger()
         made = await ledger.checkpoint(Cause("checkpoint", summary, turn=self.state.turn))
+        self._changed_since_checkpoint = False
         self.record(CheckpointMade(made))
         for uncovered in made.uncovered:
             self.warn("checkpoint", f"not covered by checkpoints: {uncovered}")
-        return made
 
     async def apply(self, edits: tuple[Edit, ...], cause: Cause) -> tuple[Reply, Patch | None]:
         """Edit files as tcoder itself (the guided strategy), recorded like a model's edit. Raises `PatchError`."""
