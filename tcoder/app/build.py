@@ -36,6 +36,7 @@ from tcoder.resources import plugin_folder
 from tcoder.tools import registry
 from tcoder.workspace.files import WorkspaceFiles
 from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger_prune import Rule, prune
 
 OUTLINE_TOKENS = 1_000
 
@@ -78,7 +79,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     tools = registry.shipped(tool for plugin in plugins.plugins for tool in plugin.tools)
     if options.allowed_tools:
         tools = tools.only(options.allowed_tools)
-    ledger = _LateLedger(lambda: Ledger.open(place.root, place.config.folders.state, session_id))
+    ledger = _LateLedger(lambda: _open_ledger(place, session_id))
     index = Index.open(place.root, place.config.folders.cache)
 
     async def renewed() -> context.Frame:
@@ -199,6 +200,13 @@ def _strategy(strategy: Strategy) -> StrategyRunner:
 
         return guided.run
     return loop.run
+
+
+async def _open_ledger(place: Place, session_id: str) -> Ledger:
+    """The session's ledger; those of sessions that are older than the user wants to keep go first."""
+    state = place.config.folders.state
+    await prune(place.root, state, Rule(days=place.settings.sessions.keep_days))
+    return await Ledger.open(place.root, state, session_id)
 
 
 class _LateLedger:
