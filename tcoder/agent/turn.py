@@ -337,6 +337,7 @@ class Turn:
         patch, diff = recorded
         self._changed_since_checkpoint = True
         self.record(PatchApplied(patch, diff))
+        await self.env.index.changed(change.path for change in patch.files)
         return patch
 
     async def checkpoint(self, summary: str = "before the turn") -> None:
