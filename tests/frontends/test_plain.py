@@ -11,7 +11,7 @@ from tcoder.frontends import plain
 from tcoder.frontends.plain.reading import SlashCompleter
 from tcoder.frontends.startup import Startup
 from tcoder.protocol.handles import Connect, SessionHandle
-from tcoder.protocol.ops import Close, Decide, RunShell, SetVariant, Submit
+from tcoder.protocol.ops import Close, Decide, Interrupt, RunShell, SetVariant, Submit
 from tcoder.protocol.queries import SessionChoice
 from tests.support.open_story import open_story
 from tests.support.scripted_session import ScriptedSession
@@ -21,18 +21,22 @@ STARTUP = Startup("/src/app", "0.1.0", colour=False)
 
 
 class Lines:
-    """Gives prepared lines; `asked` are the prompts."""
+    """Gives prepared lines; `asked` are the prompts. `meanwhile` is typed while something runs."""
 
-    def __init__(self, *lines: str) -> None:
+    def __init__(self, *lines: str, meanwhile: tuple[str, ...] = ()) -> None:
         self._lines = list(lines)
+        self._meanwhile = list(meanwhile)
         self.asked: list[str] = []
 
-    async def line(self, prompt: str, *, answer: bool = False) -> str | None:
+    async def unasked(self) -> str | None:
+        return self._meanwhile.pop(0) if self._meanwhile else None
+
+    async def line(self, prompt: str, *, answer: bool = False, secret: bool = False) -> str | None:
         self.asked.append(prompt)
         return self._lines.pop(0) if self._lines else None
 
 
-async def run(story: str, *lines: str) -> tuple[int, list[object], Lines]:
+async def run(story: str, *lines: str, meanwhile: tuple[str, ...] = ()) -> tuple[int, list[object], Lines]:
     sessions: list[SessionHandle] = []
     open_: Connect = open_story(story)
 
@@ -40,7 +44,7 @@ async def run(story: str, *lines: str) -> tuple[int, list[object], Lines]:
         sessions.append(await open_(choice))
         return sessions[-1]
 
-    reader = Lines(*lines)
+    reader = Lines(*lines, meanwhile=meanwhile)
     code = await plain.run(connect, STARTUP, reader)
     ops: list[object] = []
     for session in sessions:
@@ -69,6 +73,19 @@ async def test_only_a_number_answers(capsys: pytest.CaptureFixture[str]) -> None
     assert [op for op in ops if isinstance(op, Decide)] == [Decide("q1", "once")]
     assert reader.asked.count("1-4> ") == 4
     assert "rm -rf build && make" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "op"),
+    [
+        ("look at login too", Submit("look at login too", steer=True)),
+        ("/stop", Interrupt()),
+        ("/queue later", Submit("later")),
+    ],
+)
+async def test_what_is_typed_while_a_turn_runs_steers_it(typed: str, op: object) -> None:
+    _, ops, _ = await run("fixed", "go", meanwhile=(typed,))
+    assert ops[1] == op
 
 
 async def test_a_refusal_has_a_reason_and_the_end_of_input_refuses() -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ ALLOWED = re.compile(
     rb"|\x1b\[\d+;\d+H|\x1b\[H|\x1b\[2J"  # moves, and the first frame's clear
     rb"|\x1b\[\?(?:25|7|1000|1002|1003|1004|1006|1015|1049|2004|2026|2048)[hl]"
     rb"|\x1b\[\?(?:2026|2048)\$p|\x1b\[>\d+u|\x1b\[<u|\x1b\]22;[a-z]+\x07"
+    rb"|\x1b\]8;[^\x00-\x1f\x7f]*\x1b\\"  # an address
     rb"|\x1b\]2;[^\x00-\x1f\x7f]*\x07"  # the title
 )
 
@@ -107,3 +109,16 @@ def test_a_broken_mouse_report_types_nothing() -> None:
         terminal.write(b"\x1b[<32;NaN;NaNM" + "ю".encode())
         terminal.wait_for("ю")
         assert b"NaN" not in terminal.output
+
+
+def test_reset_gives_back_what_a_killed_interface_left() -> None:
+    terminal = Terminal([sys.executable, "-m", "tcoder", "reset"], columns=80, rows=24)
+    modes = termios.tcgetattr(terminal.fd)
+    modes[0] &= ~termios.ICRNL
+    modes[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
+    termios.tcsetattr(terminal.fd, termios.TCSANOW, modes)
+    terminal.wait_for("as it was")
+    after = termios.tcgetattr(terminal.fd)
+    assert after[0] & termios.ICRNL and all(after[3] & bit for bit in (termios.ECHO, termios.ICANON, termios.ISIG))
+    text = terminal.output.decode()
+    assert [sequence for sequence in LEAVES if sequence not in text] == []

@@ -8,10 +8,11 @@ from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.plan import PlanStep
 from tests.support.screens import interface, say, settle, text_of
 
+DIFF = "--- a/r.py\n+++ b/r.py\n@@ -1 +1 @@\n-old\n"
 ATTEMPTS = (
-    Attempt(1, "cap is missing", "--- a/r.py\n+++ b/r.py\n@@ -1 +1 @@\n-old\n+one\n", 2, 2, "same", "E1", "p1", 3.0, "fast"),
-    Attempt(2, "min, not max", "--- a/r.py\n+++ b/r.py\n@@ -1 +1 @@\n-old\n+two\n", 2, 0, "solved", "", "p2", 4.0, "standard"),
-)  # fmt: skip
+    Attempt(1, "cap is missing", DIFF + "+one\n", 2, 2, "same", "E1", "p1", 3.0, "fast"),
+    Attempt(2, "min, not max", DIFF + "+two\n", 2, 0, "solved", "", "p2", 4.0, "standard"),
+)
 
 
 async def test_a_plan_is_ticked_struck_moved_and_grown() -> None:

@@ -23,6 +23,11 @@ class Reader(Protocol):
         is not shown where that can be helped. Raises `KeyboardInterrupt` for Ctrl+C."""
         ...
 
+    async def unasked(self) -> str | None:
+        """A line that a person types while nothing asks for one; None when there will be none. Lines of a pipe wait
+        for their prompt. May be cancelled; nothing is lost then."""
+        ...
+
 
 class SlashCompleter(Completer):
     """Slash commands and their arguments. `user` is filled when the session knows the user's commands."""
@@ -34,6 +39,21 @@ class SlashCompleter(Completer):
         before = document.text_before_cursor
         for candidate in commands.complete(before, self.user):
             yield Completion(candidate.text, candidate.start - len(before), candidate.label, candidate.note)
+
+
+async def _typed() -> str | None:
+    """The next line of the terminal, which hands over whole lines only while nothing edits one."""
+    fd = sys.stdin.fileno()
+    if not os.isatty(fd):
+        await asyncio.Event().wait()
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)
+    data = os.read(fd, 1 << 16)
+    return data.decode("utf-8", "replace").rstrip("\r\n") if data else None
 
 
 class EditingReader:
@@ -55,6 +75,9 @@ class EditingReader:
             return await (self._answers if answer else self._session).prompt_async(text)
         except EOFError:
             return None
+
+    async def unasked(self) -> str | None:
+        return await _typed()
 
 
 class StreamReader:
@@ -79,6 +102,9 @@ class StreamReader:
         if not os.isatty(self._fd):
             sys.stdout.write("\n")
         return line.decode("utf-8", "replace").rstrip("\r")
+
+    async def unasked(self) -> str | None:
+        return await _typed()
 
     async def _more(self) -> None:
         loop = asyncio.get_running_loop()

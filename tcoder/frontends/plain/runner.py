@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from tcoder.frontends import commands, firstrun, present
 from tcoder.frontends.approval import ANSWERS
@@ -30,6 +31,7 @@ from tcoder.protocol.events import (
     Recorded,
     ToolFinished,
     TurnFinished,
+    TurnStarted,
     VariantChanged,
 )
 from tcoder.protocol.handles import Connect, SessionHandle
@@ -70,6 +72,7 @@ class LineMode:
         self.leaving = False
         self._out = Stream(sys.stdout)
         self._colour = startup.colour and wants_colour(self._out, "auto", dict(os.environ))
+        self._marks = sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb", "linux")
         self._narrator = Narrator(brackets=True)
         self._line = ""
         self._streamed = ""
@@ -84,6 +87,11 @@ class LineMode:
     def say(self, text: str) -> None:
         """Print text of tcoder's own or text that was made harmless."""
         self._out.write((ascii_only(text) if self.startup.ascii_glyphs else text) + "\n")
+
+    def _mark(self, what: str) -> None:
+        """Tell the terminal where a prompt (A), its output (C) and the end (D) are: it can jump between them."""
+        if self._marks:
+            self._out.write(f"\x1b]133;{what}\x07")
 
     def show(self, lines: tuple[Line, ...]) -> None:
         for line in lines:
@@ -119,10 +127,10 @@ class LineMode:
                 self.show(self._narrator.event(event))
         if isinstance(event, ToolFinished | ChecksRan):
             self._did.set()
-        if self.view.running:
-            self._quiet.clear()
-        else:
+        if isinstance(event, TurnFinished):
             self._quiet.set()
+        elif isinstance(event, TurnStarted):
+            self._quiet.clear()
 
     def _stream(self, text: str) -> None:
         """Whole lines as they are complete, so that no line is ever changed."""
@@ -151,15 +159,18 @@ class LineMode:
         if self.startup.task:
             await self.do(self.startup.task)
         while not self.leaving:
+            self._mark("A")
             try:
                 text = await self.reader.line("> ")
             except KeyboardInterrupt:
                 self.say("/quit leaves")
                 continue
+            self._mark("C")
             if text is None:
                 break
             self.history.add(text)
             await self.do(text)
+            self._mark("D")
         await self.close()
         return 0
 
@@ -255,17 +266,48 @@ class LineMode:
         """Wait for `event` or the session's end, answering questions and saying now and then that it goes on."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while not event.is_set() and not self._ended.is_set():
-            asked = asyncio.create_task(self._questions.get())
-            quiet = asyncio.create_task(event.wait())
-            done, _ = await asyncio.wait((asked, quiet), timeout=STILL_WORKING_S, return_when=asyncio.FIRST_COMPLETED)
-            quiet.cancel()
-            if asked in done:
-                await self._decide(asked.result())
-                continue
-            asked.cancel()
-            if not done:
-                self.say(f"working, {duration(loop.time() - began)}")
+        over = asyncio.create_task(event.wait())
+        asked = asyncio.create_task(self._questions.get())
+        typed = asyncio.create_task(self.reader.unasked())
+        silent = False  # nobody can type
+        try:
+            while not over.done() and not self._ended.is_set():
+                waiting: set[asyncio.Task[Any]] = {over, asked} if silent else {over, asked, typed}
+                done, _ = await asyncio.wait(waiting, timeout=STILL_WORKING_S, return_when=asyncio.FIRST_COMPLETED)
+                if typed in done:
+                    text = typed.result()
+                    silent = text is None
+                    await self._steer(text or "")
+                    if not silent:
+                        typed = asyncio.create_task(self.reader.unasked())
+                if asked in done:
+                    typed.cancel()  # what is typed now is the answer
+                    await self._decide(asked.result())
+                    asked = asyncio.create_task(self._questions.get())
+                    if not silent:
+                        typed = asyncio.create_task(self.reader.unasked())
+                if not done:
+                    self.say(f"working, {duration(loop.time() - began)}")
+        finally:
+            for task in (over, asked, typed):
+                task.cancel()
+            if asked.done() and not asked.cancelled():
+                self._questions.put_nowait(asked.result())
+
+    async def _steer(self, text: str) -> None:
+        """What is typed while a turn runs is for after the running tool; `/stop` stops it, `/queue` waits."""
+        match commands.meaning(text, self.completer.user):
+            case Say(said):
+                if await self.submit(Submit(said, steer=True)):
+                    self.say("[steer] it is read after the running tool")
+            case Do("turn.interrupt", _):
+                await self.submit(Interrupt())
+            case Do("turn.queue", rest) if rest:
+                await self.submit(Submit(rest))
+            case Nothing():
+                return
+            case _:
+                self.say("while a turn runs: text steers it, /queue TEXT waits, /stop stops it")
 
     async def _decide(self, question: Question) -> None:
         """A numbered question; nothing but a number answers it, and nothing typed before counts."""
