@@ -22,7 +22,7 @@ from tcoder.protocol.errors import SandboxError
 from tcoder.workspace import sandbox_landlock, seccomp
 from tcoder.workspace.sandbox_binary import Bubblewrap, find_bubblewrap
 from tcoder.workspace.sandbox_bubblewrap import Overlay, View, arguments
-from tcoder.workspace.sandbox_environment import command_environment
+from tcoder.workspace.sandbox_environment import command_environment, programs_in_emptied_folders
 from tcoder.workspace.sandbox_private import PrivateFolder
 
 Mode = Literal["bubblewrap", "landlock", "seatbelt", "none"]
@@ -86,7 +86,7 @@ class Sandbox:
         self._view = View(
             root=self.root,
             writable=writable,
-            readable=readable,
+            readable=(*readable, *programs_in_emptied_folders(os.environ.get("PATH", ""))),
             hidden=hidden,
             home=Path(os.path.realpath(home or Path.home())),
             network=network,

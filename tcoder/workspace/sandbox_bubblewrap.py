@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tcoder.workspace.sandbox_environment import EMPTIED
 from tcoder.workspace.sandbox_paths import (
     FILTERED,
     SECRETS,
@@ -21,7 +22,6 @@ from tcoder.workspace.sandbox_private import PrivateFolder
 Overlay = Literal["disk", "memory", "none"]
 TMP_BYTES = 2 << 30
 _MANY_ENTRIES = 400
-_EMPTIED = ("/run", "/tmp", "/var/tmp")
 
 
 class View(Struct, frozen=True):
@@ -88,7 +88,7 @@ def _home(view: View, private: PrivateFolder) -> list[str]:
     with os.scandir(view.home) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     if not missing or len(found) > _MANY_ENTRIES:
-        covered = any(view.home.is_relative_to(folder) for folder in _EMPTIED)
+        covered = any(view.home.is_relative_to(folder) for folder in EMPTIED)
         return ["--ro-bind", str(view.home), str(view.home)] if covered else []
     mode = stat.S_IMODE(view.home.stat().st_mode)
     options = ["--perms", f"{mode:04o}", "--tmpfs", str(view.home)]

@@ -1,7 +1,13 @@
 """The environment a command gets: what tools need, and nothing that could be a key."""
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+EMPTIED = ("/run", "/tmp", "/var/tmp")
+"""Folders that a command sees empty, and its own."""
 
 _PASSED = frozenset(
     """
@@ -70,3 +76,15 @@ def command_environment(
     passed.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
     passed.setdefault("LANG", "C.UTF-8")
     return passed | _QUIET | {"TMPDIR": "/tmp"} | dict(extra or {})
+
+
+def programs_in_emptied_folders(path: str) -> Iterator[Path]:
+    """Where this Python, tcoder itself and the programs of `PATH` live, when that is a folder that commands see empty
+    (a checkout or a virtual environment below /tmp): they must be seen all the same."""
+    places = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1]]
+    for entry in path.split(os.pathsep):
+        folder = Path(entry)
+        places.append(folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder)
+    for place in dict.fromkeys(place.resolve() for place in places if place.is_absolute()):
+        if any(Path(emptied) in place.parents for emptied in EMPTIED) and place.is_dir():
+            yield place
