@@ -110,7 +110,5 @@ def _break(state: SessionState, last: Usage | None, previous: Usage | None) -> s
         return state.last_break
     cached_before = previous.cache_read + previous.cache_write
     if cached_before >= LEAST_CACHED and last.cache_read < previous.prompt // 2:
-        return (
-            f"the provider found only {last.cache_read} of {previous.prompt} tokens in its cache (expired?)"
-        )
+        return f"the provider found only {last.cache_read} of {previous.prompt} tokens in its cache (expired?)"
     return state.last_break

@@ -81,10 +81,10 @@ def command_environment(
 def programs_in_emptied_folders(path: str) -> Iterator[Path]:
     """Where this Python, tcoder itself and the programs of `PATH` live, when that is a folder that commands see empty
     (a checkout or a virtual environment below /tmp): they must be seen all the same."""
-    places = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1]]
+    places = [sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     for entry in path.split(os.pathsep):
-        folder = Path(entry)
-        places.append(folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder)
-    for place in dict.fromkeys(place.resolve() for place in places if place.is_absolute()):
-        if any(Path(emptied) in place.parents for emptied in EMPTIED) and place.is_dir():
-            yield place
+        above = os.path.dirname(entry)
+        places.append(above if os.path.isfile(f"{above}/pyvenv.cfg") else entry)
+    for place in dict.fromkeys(os.path.realpath(place) for place in places if os.path.isabs(place)):
+        if place.startswith(tuple(f"{emptied}/" for emptied in EMPTIED)) and os.path.isdir(place):
+            yield Path(place)
