@@ -55,8 +55,10 @@ COMMANDS = {
     "A28 nested hook": "python3 -c \"open('vendor/x/.git/hooks/pre-commit', 'w').write('x')\"",
     "A29 replace .git": "python3 -c \"import os; os.rename('.git', 'g'); os.mkdir('.git')\"",
     "A29 replace the parent": "python3 -c \"import os; os.rename('vendor', 'v')\"",
-    "A62 ssh key": "python3 -c \"print(open('{home}/.ssh/id_rsa').read())\"",
-    "A62 credentials of tcoder": "python3 -c \"print(open('{own}/config/credentials.toml').read())\"",
+    # spelled so that no policy can read the words: what is left is that the sandbox hides the files
+    "A62 ssh key": "python3 -c \"print(open('{home}/.s' + 'sh/id' + '_rsa').read())\"",
+    "A62 credentials of tcoder": "python3 -c \"print(open('{own}/config/cred' + 'entials.toml').read())\"",
+    "A62 sessions of tcoder": "cat {own}/state/projects/*/*.jsonl",
 }
 
 
