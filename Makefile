@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MODEL ?= local/qwen2.5-coder-1.5b
 
-.PHONY: demo test live lint bench clean
+.PHONY: demo test live lint pictures bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,9 @@ lint: $(READY)
 
 live: $(READY)  ## the tests that need a real local model
 	$(BIN)/pytest -m live
+
+pictures: $(READY)  ## the README's pictures, drawn by the interface itself
+	$(BIN)/python -m tests.support.screenshots docs
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Pictures of the interface as SVG: `python tests/support/screenshots.py FOLDER` writes main, review and slider."""
+"""Pictures of the interface as SVG: `python -m tests.support.screenshots FOLDER` writes main, review and slider."""
 
 import asyncio
 import sys
