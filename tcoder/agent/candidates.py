@@ -77,9 +77,12 @@ def statement_ranges(source: str, unit: Unit) -> list[tuple[int, int]]:
     return sorted(set(found))
 
 
-def fill_request(suspect: Suspect, source: str, gap: tuple[int, int], facts: str, neighbours: str) -> Fill:
+def fill_request(
+    suspect: Suspect, source: str, gap: tuple[int, int], facts: str, neighbours: str, *, indented: bool = True
+) -> Fill:
     """The suspect with a gap in the place of one statement. What is the same for all gaps stands first, so that a
-    prompt cache holds it; the failure stands in a comment above the code."""
+    prompt cache holds it; the failure stands in a comment above the code. Whether the gap's line is begun with its
+    indentation changes what small models think of first, so both are worth asking."""
     lines = without_docstring(suspect.unit, source)
     first, last = gap
     before = [text for number, text in lines if number < first]
@@ -91,7 +94,8 @@ def fill_request(suspect: Suspect, source: str, gap: tuple[int, int], facts: str
     head = comment(facts, "#" if python else "//")
     owner = suspect.unit.name.rpartition(".")[0] if python else ""
     shown = [*([neighbours] if neighbours else []), head, *([f"class {owner}:"] if owner else []), *before]
-    return Fill("\n".join(shown) + "\n" + indent_of(source, first), "\n" + "\n".join(after) + "\n")
+    begun = indent_of(source, first) if indented else ""
+    return Fill("\n".join(shown) + "\n" + begun, "\n" + "\n".join(after) + "\n")
 
 
 def indent_of(source: str, line: int) -> str:

@@ -14,7 +14,7 @@ from tcoder.protocol.request import Fill, ModelRequest
 from tcoder.resources import prompt
 
 FILL_TOKENS = 64
-FILL_TEMPERATURES = (0.6, 0.8, 1.0)
+FILL_TEMPERATURES = (0.6, 0.8, 1.0, 1.0)
 
 
 class Asking:
@@ -56,12 +56,16 @@ class Asking:
         """Answers to one gap. A model that is sure of the line as it is, is not asked again; one that would write
         another line is asked for more, which costs little once it has read the prompt."""
         if self.move.temperature == 0.0:
-            first = await self._fill(gap, 0.0)
-            if first is None or self._changes_nothing(first):
+            first = [await self._fill(gap, 0.0, indented=True), await self._fill(gap, 0.0, indented=False)]
+            changed = [
+                candidate for candidate in first if candidate is not None and not self._changes_nothing(candidate)
+            ]
+            for candidate in changed:
+                yield candidate
+            if not changed:
                 return
-            yield first
-        for temperature in FILL_TEMPERATURES:
-            candidate = await self._fill(gap, temperature)
+        for at, temperature in enumerate(FILL_TEMPERATURES):
+            candidate = await self._fill(gap, temperature, indented=at % 2 == 0)
             if candidate is not None:
                 yield candidate
 
@@ -79,8 +83,9 @@ class Asking:
         calls = failures.describe_calls(self.move.suspect.calls, limit + 1)
         return "\n".join(["Failing test:", *said, *(["Calls:", *calls] if calls else [])])
 
-    async def _fill(self, gap: tuple[int, int], temperature: float) -> Candidate | None:
-        fill = candidates.fill_request(self.move.suspect, self.source, gap, self._facts(2), self.neighbours)
+    async def _fill(self, gap: tuple[int, int], temperature: float, *, indented: bool) -> Candidate | None:
+        suspect, facts = self.move.suspect, self._facts(2)
+        fill = candidates.fill_request(suspect, self.source, gap, facts, self.neighbours, indented=indented)
         message = await self._ask("", "", FILL_TOKENS, temperature, fill)
         return candidates.from_fill(message, self.move.suspect, self.source, gap)
 
