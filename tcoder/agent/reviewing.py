@@ -32,9 +32,10 @@ class Reviewer:
 
     async def look(self, since: str) -> Review:
         """Everything that changed since the checkpoint `since`, with what was decided before."""
-        ledger = await self._ledger()
+        known = self._review if self._review and self._review.since == since else None
+        fresh = await review_load.load(await self._ledger(), since, known.base if known else "")
+        # Read again: something may have been decided while the files were read.
         before = self._review if self._review and self._review.since == since else None
-        fresh = await review_load.load(ledger, since, before.base if before else "")
         self._keep(review.carry_over(before, fresh) if before else fresh)
         return fresh if self._review is None else self._review
 

@@ -28,6 +28,7 @@ from tcoder.protocol.events import (
     PermissionAnswered,
     PermissionAsked,
     PlanChanged,
+    Progress,
     Recorded,
     SessionEnded,
     SessionNamed,
@@ -374,3 +375,5 @@ class Session:
             self.record(Notice("info", "interrupt", "interrupted"))
         except TcoderError as error:
             self.record(Notice("error", error.kind, str(error)))
+        finally:
+            self.emit(Progress(""))  # a verdict on a hunk leaves no event, but who shows the review must look again

@@ -111,7 +111,10 @@ class Narrator:
         return line((self._label(verb), role), what, (f"  {note}" if note else "", "dim"))
 
     def _progressed(self, progress: Progress) -> tuple[Line, ...]:
-        """A line when the text changes or another tenth is done."""
+        """A line when the text changes or another tenth is done; none when it is over."""
+        if not progress.text:
+            self._progress = ""
+            return ()
         tenth = f" {progress.done * 10 // progress.total * 10} %" if progress.total else ""
         shown = clean_line(progress.text) + tenth
         if shown == self._progress:

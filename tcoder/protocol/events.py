@@ -253,7 +253,7 @@ class OutputDelta(Struct, frozen=True, tag="output_delta"):
 
 
 class Progress(Struct, frozen=True, tag="progress"):
-    """How far something is; `total` 0 = unknown. `text` is for people."""
+    """How far something is; `total` 0 = unknown. `text` is for people, empty = it is over."""
 
     text: str
     done: int = 0

@@ -9,7 +9,7 @@ from tests.support.screens import interface, say, settle
 PICTURES = {
     "main": ("ask", (120, 34), "tcoder-dark", ("make the login retry test pass",)),
     "review": ("fixed", (120, 28), "tcoder-dark", ("make the login retry test pass", "/diff")),
-    "slider": ("fixed", (110, 24), "tcoder-dark", ("/fast", "/why")),
+    "slider": ("fixed", (110, 34), "tcoder-dark", ("make the login retry test pass", "/auto", "/why")),
     "light": ("fixed", (110, 34), "tcoder-light", ("make the login retry test pass",)),
 }
 

@@ -16,7 +16,7 @@ from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.screens.text import Page
 from tcoder.frontends.tui.widgets.line import LinesWidget
 from tcoder.frontends.tui.wrapping import wrap
-from tcoder.protocol.ops import CommitAccepted, EditHunk, JudgeHunks, Op, SplitHunk
+from tcoder.protocol.ops import CommitAccepted, EditHunk, JudgeHunks, Op, SplitHunk, Undo
 from tcoder.protocol.queries import ReadReview, ReviewFile, ReviewHunk, ReviewState
 
 Edit = Callable[[str, str], str | None]
@@ -40,6 +40,7 @@ class ReviewScreen(Screen[None]):
         self._message = message or state.message
         self._file = self._hunk = 0
         self._committing = False
+        self._rejected = 0  # rejections of this visit: each is a patch of its own, which `u` takes back
         self._reason: str | None = None
         glyphs = desk.startup.ascii_glyphs
         self._head = LinesWidget(id="title", palette=desk.palette, ascii_glyphs=glyphs)
@@ -149,6 +150,9 @@ class ReviewScreen(Screen[None]):
                 self._page.scroll_by(10)
             case "pageup":
                 self._page.scroll_by(-10)
+            case "u" if (hunk is None or hunk.state == "open") and self._rejected:
+                if await self._do(Undo()):
+                    self._rejected -= 1
             case "a" | "x" | "u" if hunk is not None:
                 await self._judge((hunk,), {"a": "accepted", "x": "rejected", "u": "open"}[key])
             case "A" | "X" if file is not None and file.hunks:
@@ -182,7 +186,10 @@ class ReviewScreen(Screen[None]):
             "rejected": JudgeHunks(tuple(hunk.id for hunk in hunks), "rejected", reason),
             "open": JudgeHunks(tuple(hunk.id for hunk in hunks), "open"),
         }
-        if await self._do(known[verdict]) and len(hunks) == 1 and verdict != "open":
+        if not await self._do(known[verdict]):
+            return
+        self._rejected += verdict == "rejected"
+        if len(hunks) == 1 and verdict == "accepted":
             self._step(1)
 
     async def _do(self, op: Op) -> bool:
