@@ -119,6 +119,25 @@ def from_fill(answer: str, suspect: Suspect, source: str, gap: tuple[int, int]) 
     return Candidate(suspect.unit.path, first, last, indent_of(source, first) + text, "a line filled in by the model")
 
 
+def shortened(candidate: Candidate) -> Candidate | None:
+    """A filled line without the last operation of its value (`return a % b` as `return a`): small models often go on
+    after the right answer. None when there is none."""
+    indent = candidate.text[: len(candidate.text) - len(candidate.text.lstrip())]
+    try:
+        (statement,) = ast.parse(candidate.text.strip()).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    match statement:
+        case ast.Return(value=ast.BinOp(left=left)) | ast.Assign(value=ast.BinOp(left=left)):
+            statement.value = left
+        case ast.Return(value=ast.Call(func=ast.Attribute(value=ast.Call() as inner))):
+            statement.value = inner
+        case _:
+            return None
+    text = indent + ast.unparse(statement)
+    return Candidate(candidate.path, candidate.line, candidate.end_line, text, candidate.how)
+
+
 REWRITE = """{facts}
 
 {neighbours}The function with the bug, in {path}:

@@ -62,6 +62,8 @@ class Asking:
             ]
             for candidate in changed:
                 yield candidate
+                if shorter := candidates.shortened(candidate):
+                    yield shorter
             if not changed:
                 return
         for at, temperature in enumerate(FILL_TEMPERATURES):

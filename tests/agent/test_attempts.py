@@ -4,7 +4,7 @@ import pytest
 
 from tcoder.agent import repairs, units
 from tcoder.agent.attempts import Tried, best, signature, tell, unified, verdict
-from tcoder.agent.candidates import Candidate, fill_request, from_fill, from_rewrite, gaps, rewrite_prompt
+from tcoder.agent.candidates import Candidate, fill_request, from_fill, from_rewrite, gaps, rewrite_prompt, shortened
 from tcoder.agent.guided_moves import schedule
 from tcoder.agent.suspects import Suspect
 from tcoder.protocol.attempt import Attempt
@@ -100,6 +100,21 @@ def test_a_gap_shows_the_code_around_it_and_the_failure_above() -> None:
 def test_a_filled_gap_becomes_an_edit(answer: str, line: str | None) -> None:
     candidate = from_fill(answer, SUSPECT, SOURCE, (11, 11))
     assert (candidate.text if candidate else None) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "shorter"),
+    [
+        ("    return a + b % c", "    return a"),
+        ("x = f(a) % 3", "x = f(a)"),
+        ("return f(a).g()", "return f(a)"),
+        ("return a", None),
+        ("if a:", None),
+    ],
+)
+def test_a_filled_line_without_its_last_operation(line: str, shorter: str | None) -> None:
+    short = shortened(Candidate("a.py", 1, 1, line, ""))
+    assert (short.text if short else None) == shorter
 
 
 REWRITTEN = """Here it is:

@@ -67,14 +67,16 @@ def prepare(task: dict[str, Any], root: Path) -> str:
     return instruction
 
 
-def run_tcoder(root: Path, instruction: str, options: argparse.Namespace) -> dict[str, Any]:
+def run_tcoder(root: Path, instruction: str, options: argparse.Namespace, log: Path) -> dict[str, Any]:
     argv = [sys.executable, "-m", "tcoder", "--task", instruction, "-C", str(root), "--model", options.model]
-    argv += ["--output-format", "stream-json", "--no-session", "--max-time", str(options.max_time)]
+    argv += ["--output-format", "stream-json", "--no-session", "-v", "--max-time", str(options.max_time)]
     argv += ["--strategy", options.strategy] if options.strategy else []
     argv += ["--base-url", options.base_url] if options.base_url else []
-    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
-    lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
-    return {"events": lines, "exit": ended.returncode, "stderr": ended.stderr[-2000:]}
+    with tempfile.TemporaryFile("w+") as told, log.open("w") as progress:
+        ended = subprocess.run(argv, stdout=told, stderr=progress, check=False)
+        told.seek(0)
+        lines = [json.loads(line) for line in told if line.startswith("{")]
+    return {"events": lines, "exit": ended.returncode, "stderr": log.read_text()[-2000:]}
 
 
 async def judge(root: Path, task: dict[str, Any]) -> bool:
@@ -88,7 +90,8 @@ def measure(task: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
         root = Path(folder) / "repository"
         instruction = prepare(task, root)
         began = time.monotonic()
-        ran = run_tcoder(root, instruction, options)
+        log = (options.logs or Path(folder)) / f"{task['id']}.log"
+        ran = run_tcoder(root, instruction, options, log)
         seconds = time.monotonic() - began
         diff = subprocess.run(["git", "diff", "--numstat"], cwd=root, capture_output=True, text=True, check=True).stdout
         solved = asyncio.run(judge(root, task))
@@ -138,7 +141,10 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=0, help="so many tasks a package; 0 = all")
     parser.add_argument("--max-time", type=int, default=240)
     parser.add_argument("--out", type=Path, help="one JSON line a task")
+    parser.add_argument("--logs", type=Path, help="a folder for what tcoder tells while it works")
     options = parser.parse_args()
+    if options.logs:
+        options.logs.mkdir(parents=True, exist_ok=True)
     os.environ["VIRTUAL_ENV"] = str(seed.environment())
     results: list[dict[str, Any]] = []
     for task in chosen(options):
