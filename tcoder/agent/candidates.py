@@ -119,23 +119,34 @@ def from_fill(answer: str, suspect: Suspect, source: str, gap: tuple[int, int]) 
     return Candidate(suspect.unit.path, first, last, indent_of(source, first) + text, "a line filled in by the model")
 
 
-def shortened(candidate: Candidate) -> Candidate | None:
-    """A filled line without the last operation of its value (`return a % b` as `return a`): small models often go on
-    after the right answer. None when there is none."""
+def shortened(candidate: Candidate) -> tuple[Candidate, ...]:
+    """A filled line without the last operation of its value (`return a + b % c` as `return a + b` and `return a`):
+    small models often go on after the right answer."""
     indent = candidate.text[: len(candidate.text) - len(candidate.text.lstrip())]
     try:
         (statement,) = ast.parse(candidate.text.strip()).body
     except (SyntaxError, ValueError, RecursionError):
-        return None
-    match statement:
-        case ast.Return(value=ast.BinOp(left=left)) | ast.Assign(value=ast.BinOp(left=left)):
-            statement.value = left
-        case ast.Return(value=ast.Call(func=ast.Attribute(value=ast.Call() as inner))):
-            statement.value = inner
+        return ()
+    if not isinstance(statement, ast.Return | ast.Assign) or statement.value is None:
+        return ()
+    found: list[Candidate] = []
+    for value in _beginnings(statement.value):
+        statement.value = value
+        text = indent + ast.unparse(statement)
+        found.append(Candidate(candidate.path, candidate.line, candidate.end_line, text, candidate.how))
+    return tuple(found)
+
+
+def _beginnings(value: ast.expr) -> list[ast.expr]:
+    match value:
+        case ast.BinOp(left=left, op=op, right=ast.BinOp(left=middle)):
+            return [ast.BinOp(left, op, middle), left]
+        case ast.BinOp(left=left):
+            return [left]
+        case ast.Call(func=ast.Attribute(value=ast.Call() as inner)):
+            return [inner]
         case _:
-            return None
-    text = indent + ast.unparse(statement)
-    return Candidate(candidate.path, candidate.line, candidate.end_line, text, candidate.how)
+            return []
 
 
 REWRITE = """{facts}

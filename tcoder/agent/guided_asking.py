@@ -62,7 +62,7 @@ class Asking:
             ]
             for candidate in changed:
                 yield candidate
-                if shorter := candidates.shortened(candidate):
+                for shorter in candidates.shortened(candidate):
                     yield shorter
             if not changed:
                 return

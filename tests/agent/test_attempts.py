@@ -105,16 +105,16 @@ def test_a_filled_gap_becomes_an_edit(answer: str, line: str | None) -> None:
 @pytest.mark.parametrize(
     ("line", "shorter"),
     [
-        ("    return a + b % c", "    return a"),
-        ("x = f(a) % 3", "x = f(a)"),
-        ("return f(a).g()", "return f(a)"),
-        ("return a", None),
-        ("if a:", None),
+        ("    return a + b % c", ["    return a + b", "    return a"]),
+        ("x = f(a) % 3", ["x = f(a)"]),
+        ("return f(a).g()", ["return f(a)"]),
+        ("return a", []),
+        ("return", []),
+        ("if a:", []),
     ],
 )
-def test_a_filled_line_without_its_last_operation(line: str, shorter: str | None) -> None:
-    short = shortened(Candidate("a.py", 1, 1, line, ""))
-    assert (short.text if short else None) == shorter
+def test_a_filled_line_without_its_last_operation(line: str, shorter: list[str]) -> None:
+    assert [short.text for short in shortened(Candidate("a.py", 1, 1, line, ""))] == shorter
 
 
 REWRITTEN = """Here it is:

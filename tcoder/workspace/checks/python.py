@@ -27,6 +27,7 @@ STATUS = {
 }
 _UNITTEST = re.compile(r"-m\s+unittest\b")
 _OWN_PATH = re.compile(r"\bPYTHONPATH=(?=\S)")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _SUMMARY = re.compile(r"^(FAILED|ERROR) (\S.*?)(?: - (.*))?$", re.M)
 _COUNTS = re.compile(r"(\d+) (passed|failed|error|skipped|xfailed|xpassed)s?\b")
 _NAMED = re.compile(r"^(FAIL|ERROR): (\S+) \(([\w.<>]+)\)", re.M)
@@ -141,7 +142,7 @@ def _test(record: dict[str, Any]) -> TestResult:
         id=str(record.get("id") or path or "?"),
         outcome=OUTCOMES.get(str(record.get("outcome")), "error"),
         duration_s=float(record.get("duration") or 0.0),
-        message=str(record.get("message") or ""),
+        message=_COLOURS.sub("", str(record.get("message") or "")),
         expected=str(record.get("expected") or ""),
         actual=str(record.get("actual") or ""),
         frames=frames,
