@@ -83,14 +83,19 @@ def _remove(folder: Path) -> None:
         for name in mine - still_used:
             with contextlib.suppress(OSError):  # not empty, so it is somebody's
                 os.rmdir(name)
-    shutil.rmtree(folder, onerror=_unlock_and_retry)
+    shutil.rmtree(folder, onerror=lambda _function, name, _error: _unlock_and_retry(folder, name))
 
 
-def _unlock_and_retry(_function: object, name: str, _error: object) -> None:
-    """overlayfs leaves a folder without permissions, read-only package stores hold others."""
+def _unlock_and_retry(folder: Path, name: str) -> None:
+    """overlayfs leaves a folder without permissions, read-only package stores hold others. Only what lies in `folder`
+    is given other rights: when the folder itself is gone already (two processes sweep at once), its parent is
+    everybody's."""
+    if os.fspath(name) == os.fspath(folder) and not os.path.lexists(name):
+        return
     with contextlib.suppress(OSError):
         parent = os.path.dirname(name)
-        os.chmod(parent, 0o700)
+        if Path(parent).is_relative_to(folder):
+            os.chmod(parent, 0o700)
         if os.path.isdir(name) and not os.path.islink(name):
             os.chmod(name, 0o700)
             shutil.rmtree(name, ignore_errors=True)

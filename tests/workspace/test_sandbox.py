@@ -188,6 +188,16 @@ def test_what_killed_sessions_left_is_swept_and_nothing_else(tmp_path: Path) -> 
     assert list((tmp_path / "work").iterdir()) == []
 
 
+def test_a_folder_that_somebody_else_swept_leaves_its_parent_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "shared"
+    place.mkdir(mode=0o755)
+    place.chmod(0o1777)
+    private = PrivateFolder(place)
+    private.path.rename(place / "gone")
+    private.close()
+    assert place.stat().st_mode & 0o7777 == 0o1777
+
+
 KILLED = """
 import asyncio, sys
 from pathlib import Path
