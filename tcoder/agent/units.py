@@ -158,5 +158,8 @@ def without_docstring(unit: Unit, source: str) -> list[tuple[int, str]]:
         if first.count(quote) >= 2:
             return lines
         end = next((i for i in range(at + 1, len(lines)) if quote in lines[i][1]), at)
-        return [*lines[:at], (number, f"{text.rstrip()}{quote}"), *lines[end + 1 :]]
+        said = text.rstrip()
+        if said.endswith(quote):  # its text begins on the next line
+            said += next((inner.strip() for _, inner in lines[at + 1 : end] if inner.strip()), "")
+        return [*lines[:at], (number, f"{said}{quote}"), *lines[end + 1 :]]
     return lines

@@ -72,6 +72,12 @@ def test_without_docstring() -> None:
     ]
 
 
+def test_a_docstring_that_begins_late_keeps_its_first_words() -> None:
+    source = 'def f():\n    """\n    Do it.\n\n    More.\n    """\n    return 1\n'
+    (unit,) = units.cut("a.py", source)
+    assert [text for _, text in units.without_docstring(unit, source)][1] == '    """Do it."""'
+
+
 def test_ochiai_prefers_what_only_failing_tests_run() -> None:
     scores = ochiai([trace("a", 11, 12), trace("b", 11, 13), trace("c", 11, 13)], {"a"})
     assert scores["m.py"] == {11: pytest.approx(1 / 3**0.5), 12: 1.0}
