@@ -28,6 +28,7 @@ from tcoder.app.place import Place, find_session
 from tcoder.config import Settings
 from tcoder.index import Index
 from tcoder.plugins import loader
+from tcoder.protocol.codec import encode_line
 from tcoder.protocol.errors import JournalError, NoModelError, UsageError
 from tcoder.protocol.events import Notice, Progress, Recorded, SessionResumed, SessionStarted, VariantChanged
 from tcoder.protocol.permissions import Approval
@@ -37,6 +38,7 @@ from tcoder.tools import registry
 from tcoder.workspace.files import WorkspaceFiles
 from tcoder.workspace.ledger import Ledger
 from tcoder.workspace.ledger_prune import Rule, prune
+from tcoder.workspace.sandbox_environment import looks_secret
 
 OUTLINE_TOKENS = 1_000
 
@@ -123,6 +125,8 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         past=list(past),
     )
     session.observe(plugins.observer(session.record))
+    if options.debug:
+        session.observe(_debug_log(options.debug))
     _begin(session, place, session_id, parent, resumed=loaded is not None and not parent)
     _, hidden = read_instructions(place.root, parts.RULE_FILES)
     problems = (*place.config.notices, *([hidden] if hidden else ()), *plugins.problems)
@@ -200,6 +204,22 @@ def _strategy(strategy: Strategy) -> StrategyRunner:
 
         return guided.run
     return loop.run
+
+
+def _debug_log(name: str) -> Callable[[Recorded], None]:
+    """Writes every event to a file as the journal has it, keys redacted. Raises `UsageError` when it cannot."""
+    from tcoder.tools.redact import Redactor  # late: few ask for a debug log
+
+    redactor = Redactor([value for key, value in os.environ.items() if looks_secret(key, value)])
+    try:
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UsageError(f"cannot write {name}: {error.strerror}") from error
+
+    def write(recorded: Recorded) -> None:
+        os.write(fd, redactor.data(encode_line(recorded)))
+
+    return write
 
 
 async def _open_ledger(place: Place, session_id: str) -> Ledger:

@@ -160,3 +160,12 @@ def test_a_command_cannot_leave_the_workspace(desk: Desk, serve: Any) -> None:
     assert list(outside.iterdir()) == []
     assert (desk.root / "inside.txt").exists()
     assert not (desk.root / ".git" / "hooks" / "pre-commit").exists()
+
+
+def test_the_debug_log_tells_everything_but_keys(desk: Desk, serve: Any) -> None:
+    key = "sk-canary-0123456789abcdef"
+    server = serve({"text": f"I was given {key}."})
+    desk.ask(server, "what is here?", "--debug", str(desk.home.parent / "debug.log"), OPENAI_API_KEY=key)
+    log = (desk.home.parent / "debug.log").read_text()
+    assert '"type":"turn_finished"' in log and "I was given" in log
+    assert key not in log
