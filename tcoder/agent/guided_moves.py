@@ -25,34 +25,36 @@ class Move(Struct, frozen=True):
 
 
 def schedule(suspects: Sequence[Suspect], *, can_fill: bool) -> Iterator[Move]:
-    """Moves in order; finite. The best suspect gets most; those far behind it, and statements outside of functions,
-    come later. A model that cannot fill gaps is asked for whole functions first."""
+    """Moves in order; finite. A little of every suspect first, since the cause is mostly among the first lines of one
+    of them, then more of the best. A model that cannot fill gaps is asked for whole functions first."""
     if not suspects:
         return
     best = suspects[0].score
     close = [one for one in suspects[:4] if one.score >= NEAR_BEST * best and one.unit.kind == "function"][:3]
     others = [one for one in suspects if one not in close]
     for at, suspect in enumerate(close):
+        yield Move("edits", suspect, 0, (6, 4, 4)[at])
         if can_fill:
-            yield Move("edits", suspect, 0, (6, 3, 2)[at])
-            yield Move("fill", suspect, 0, (8, 5, 4)[at])
+            yield Move("fill", suspect, 0, (4, 3, 3)[at])
         else:
             yield from _rewrites([suspect], 0.0, 1)
-        yield Move("edits", suspect, 0, (26, 14, 10)[at])
-        if at == 0:
-            yield from _rewrites([suspect], 0.2, 2)
-    yield from _rewrites(close[1:], 0.2, 2)
-    for suspect in others[:4]:
-        yield Move("edits", suspect, 0, 6)
+    for suspect in others[:3]:
+        yield Move("edits", suspect, 0, 4)
         if can_fill:
-            yield Move("fill", suspect, 0, 3)
-        yield Move("edits", suspect, 6, 14)
+            yield Move("fill", suspect, 0, 2)
+    for at, suspect in enumerate(close):
+        yield Move("edits", suspect, (6, 4, 4)[at], (26, 14, 12)[at])
+        yield from _rewrites([suspect], 0.2, 2)
+        if can_fill:
+            yield Move("fill", suspect, (4, 3, 3)[at], (9, 7, 6)[at])
+    for suspect in others[:4]:
+        yield Move("edits", suspect, 4, 14)
     if can_fill:
         for at, suspect in enumerate(close):
-            yield Move("fill", suspect, (8, 5, 4)[at], (18, 10, 8)[at])
+            yield Move("fill", suspect, (9, 7, 6)[at], (18, 12, 10)[at])
             yield Move("fill", suspect, 0, (6, 4, 3)[at], HOT)
     for at, suspect in enumerate(close):
-        yield Move("edits", suspect, (26, 14, 10)[at], (80, 50, 30)[at])
+        yield Move("edits", suspect, (26, 14, 12)[at], (80, 50, 30)[at])
     for seed in (3, 4):
         yield from _rewrites(close, HOT, seed)
     for suspect in others[4:]:

@@ -9,7 +9,7 @@ from tcoder.agent.units import Unit
 from tcoder.protocol.checks import SeenCall, TestResult, TestTrace
 from tcoder.protocol.location import SymbolHit
 
-FRAME, INNERMOST, VALUE, NAMED, INDEXED = 0.25, 0.45, 0.5, 0.25, 0.2
+FRAME, INNERMOST, VALUE, NAMED, INDEXED = 0.1, 0.45, 0.25, 0.25, 0.2
 CONSTANT_SHARE, IMPORT_SHARE = 0.55, 0.5
 HEAD_AT = 4
 MAX_SUSPECTS = 12

@@ -187,7 +187,7 @@ def test_a_misspelt_name_is_corrected_without_a_model() -> None:
 def test_the_schedule_is_finite_and_begins_with_what_is_likely() -> None:
     far = Suspect(UNIT, 0.1)
     moves = list(schedule([SUSPECT, far], can_fill=True))
-    assert [move.kind for move in moves[:4]] == ["edits", "fill", "edits", "rewrite"]
+    assert [move.kind for move in moves[:4]] == ["edits", "fill", "edits", "fill"]
     assert moves[0].suspect is SUSPECT
     assert {move.suspect.score for move in moves} == {1.0, 0.1}
     assert "fill" not in {move.kind for move in schedule([SUSPECT], can_fill=False)}
