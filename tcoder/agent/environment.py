@@ -14,9 +14,9 @@ from tcoder.protocol.handles import Model
 from tcoder.protocol.queries import SessionSummary
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.tools.registry import Registry
-from tcoder.workspace.files import WorkspaceFiles
-from tcoder.workspace.ledger import Ledger
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.shell.shell import Shell
 
 
 @dataclass(frozen=True)

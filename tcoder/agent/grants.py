@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.permissions import Answer, Rule
-from tcoder.tools.rules import load_rules
+from tcoder.tools.policy.rules import load_rules
 
 
 class Grants:

@@ -7,8 +7,10 @@ from msgspec import Struct
 from tcoder.protocol.errors import DeniedError
 from tcoder.protocol.events import PermissionAnswered, PermissionAsked
 from tcoder.protocol.messages import ToolCall
-from tcoder.tools import policy, policy_question, policy_targets
 from tcoder.tools.base import Tool
+from tcoder.tools.policy import judge as policy
+from tcoder.tools.policy import question as policy_question
+from tcoder.tools.policy import targets as policy_targets
 
 if TYPE_CHECKING:
     from tcoder.agent.environment import Environment

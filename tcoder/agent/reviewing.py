@@ -15,8 +15,10 @@ from tcoder.protocol import queries
 from tcoder.protocol.edits import Patch
 from tcoder.protocol.errors import WorkspaceError
 from tcoder.protocol.review import Committed, Hunk, Review
-from tcoder.workspace import commit, review, review_load
-from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.review import commit
+from tcoder.workspace.review import load as review_load
+from tcoder.workspace.review import model as review
 
 SUBJECT_LENGTH = 72
 

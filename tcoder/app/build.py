@@ -35,10 +35,10 @@ from tcoder.protocol.permissions import Approval
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.resources import plugin_folder
 from tcoder.tools import registry
-from tcoder.workspace.files import WorkspaceFiles
-from tcoder.workspace.ledger import Ledger
-from tcoder.workspace.ledger_prune import Rule, prune
-from tcoder.workspace.sandbox_environment import looks_secret
+from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.ledger.prune import Rule, prune
+from tcoder.workspace.sandbox.environment import looks_secret
 
 OUTLINE_TOKENS = 1_000
 

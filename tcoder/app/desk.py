@@ -10,7 +10,7 @@ from tcoder.agent.state import SessionState, replay
 from tcoder.app.options import Options
 from tcoder.app.place import find_place, find_session
 from tcoder.protocol.events import Event, NoteAdded, PatchApplied
-from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger.ledger import Ledger
 
 
 @dataclass

@@ -40,7 +40,7 @@ class Program:
         self._sessions = sessions
 
     async def offers(self) -> Offers:
-        from tcoder.models.weights import list_weights  # late: only the first run asks
+        from tcoder.models.local.weights import list_weights  # late: only the first run asks
 
         known = catalogue.models()
         keys = [
@@ -89,8 +89,8 @@ class Program:
         keeping.store_key(file, provider, variant.base_url, key)
 
     async def fetch(self, model: str, progress: Callable[[str], None]) -> None:
-        from tcoder.models.weights import pull  # late: only a pull needs it
-        from tcoder.models.weights_store import PullProgress, human  # late: only a pull needs it
+        from tcoder.models.local.weights import pull  # late: only a pull needs it
+        from tcoder.models.local.weights_store import PullProgress, human  # late: only a pull needs it
 
         def on_progress(of: PullProgress) -> None:
             progress(f"{of.note or 'fetching'} {human(of.done)}" + (f" of {human(of.total)}" if of.total else ""))

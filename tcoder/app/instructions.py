@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tcoder.frontends.sanitise import clean, hidden_characters
 from tcoder.protocol.errors import WorkspaceError
-from tcoder.workspace.files import WorkspaceFiles
+from tcoder.workspace.files.files import WorkspaceFiles
 
 
 def read_instructions(root: Path, names: Sequence[str]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from tcoder.frontends.startup import LINES, Startup
 from tcoder.protocol.errors import NoModelError
 from tcoder.protocol.handles import SessionHandle
 from tcoder.protocol.queries import SessionChoice
-from tcoder.workspace.repository import git_dir_of
+from tcoder.workspace.git.repository import git_dir_of
 
 if TYPE_CHECKING:
     from tcoder.frontends.tui.prepaint import Prepaint

@@ -22,9 +22,9 @@ from tcoder.protocol.messages import ToolSpec
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.variant import ModelVariant
 from tcoder.resources import prompt
-from tcoder.tools import rules
+from tcoder.tools.policy import rules
 from tcoder.workspace import checks
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.shell.shell import Shell
 
 N = TypeVar("N", int, float, Decimal)
 
@@ -41,7 +41,7 @@ def open_model(place: Place, on_note: Callable[[str], None] | None = None) -> Mo
         if variant == variants.NOBODY:
             raise variants.NO_MODEL
         if variant.provider == "local":
-            from tcoder.models.local import LocalModel  # late: only the embedded engine needs it
+            from tcoder.models.local.local import LocalModel  # late: only the embedded engine needs it
 
             local = settings.local
             return LocalModel(threads=local.threads, idle_s=local.idle_s, context=local.context, on_note=on_note)
@@ -64,7 +64,7 @@ def open_shell(place: Place, spill: Path) -> tuple[Shell, str]:
     writable = tuple(Path(folder).expanduser().resolve() for folder in settings.add_dirs)
     if settings.sandbox == "off":
         return Shell(place.root, sandbox=None, spill_dir=spill), ""
-    from tcoder.workspace import sandbox  # late: not needed when it is switched off
+    from tcoder.workspace.sandbox import sandbox  # late: not needed when it is switched off
 
     folders = place.config.folders
     report = sandbox.probe(cache=folders.cache / "sandbox.json")

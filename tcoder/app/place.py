@@ -10,7 +10,7 @@ from tcoder.app.options import Options
 from tcoder.config import Config, Settings
 from tcoder.config import load as load_config
 from tcoder.protocol.errors import UsageError
-from tcoder.workspace import repository
+from tcoder.workspace.git import repository
 
 
 @dataclass(frozen=True)

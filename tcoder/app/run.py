@@ -16,7 +16,7 @@ from tcoder.frontends import headless as headless_front
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.ops import Close
 from tcoder.protocol.outcome import ExitCode
-from tcoder.workspace.repository import wide_folder
+from tcoder.workspace.git.repository import wide_folder
 
 MAX_TASK = 400_000
 Reason = Literal["sigint", "sigterm", "sighup"]

@@ -1,6 +1,6 @@
 """The catalogue of providers and models: where they are, what they speak, what they can, what they cost.
 
-The data is in `catalogue.toml`; models of the embedded engine are those that `local_models.toml` has weights for.
+The data is in `catalogue.toml`; models of the embedded engine are those that `local/local_models.toml` has weights for.
 """
 
 import difflib
@@ -155,7 +155,7 @@ def entry_of(model_id: str) -> ModelEntry | None:
 @cache
 def local_ids() -> tuple[str, ...]:
     """Models whose weights the embedded engine can get, smallest first."""
-    text = (_FOLDER / "local_models.toml").read_text(encoding="utf-8")
+    text = (_FOLDER / "local" / "local_models.toml").read_text(encoding="utf-8")
     return tuple(model["id"] for model in tomllib.loads(text)["model"])
 
 

@@ -8,13 +8,14 @@ from contextlib import aclosing
 
 from msgspec import structs
 
-from tcoder.models import anthropic, infill, openai_chat, openai_responses
-from tcoder.models.dialect import Answer, DialectCodec, History
-from tcoder.models.faults import ReasoningRefusedError
-from tcoder.models.http import Door, Timeouts
-from tcoder.models.lean_httpx import httpx
+from tcoder.models.dialects import anthropic, openai_chat, openai_responses
+from tcoder.models.dialects.dialect import Answer, DialectCodec, History
+from tcoder.models.local import infill
 from tcoder.models.pricing import cost, price_served
-from tcoder.models.retry import wait_before_retry
+from tcoder.models.wire.faults import ReasoningRefusedError
+from tcoder.models.wire.http import Door, Timeouts
+from tcoder.models.wire.lean_httpx import httpx
+from tcoder.models.wire.retry import wait_before_retry
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.handles import Model

@@ -15,8 +15,8 @@ from tcoder.protocol.messages import ImagePart, ResultStatus, ToolSpec
 from tcoder.protocol.plan import PlanStep
 from tcoder.resources import prompt
 from tcoder.tools.outputs import Outputs
-from tcoder.workspace.files import WorkspaceFiles
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.shell.shell import Shell
 
 Kind = Literal["read", "edit", "shell", "other"]
 

@@ -9,8 +9,8 @@ from tcoder.protocol.edits import Edit as EditRequest
 from tcoder.protocol.edits import Replace
 from tcoder.protocol.errors import PatchError
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
-from tcoder.workspace.files import FileText
-from tcoder.workspace.patching import PatchResult, apply_edits
+from tcoder.workspace.files.files import FileText
+from tcoder.workspace.patching.engine import PatchResult, apply_edits
 
 
 class EditArgs(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from tcoder.index.searching import present
 from tcoder.protocol.display import TextBlock
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
 from tcoder.tools.outputs import is_handle
-from tcoder.tools.policy_paths import is_secret
+from tcoder.tools.policy.paths import is_secret
 
 
 class SearchArgs(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tcoder.agent import context
 from tcoder.agent.measure import total
 from tcoder.agent.state import SessionState, fold, replay
-from tcoder.models import anthropic, openai_chat, openai_responses
-from tcoder.models.dialect import DialectCodec, History
+from tcoder.models.dialects import anthropic, openai_chat, openai_responses
+from tcoder.models.dialects.dialect import DialectCodec, History
 from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.checks import CheckReport

@@ -7,7 +7,7 @@ from support import repository
 
 from tcoder.agent.reviewing import Reviewer
 from tcoder.protocol.edits import Cause
-from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger.ledger import Ledger
 
 
 async def test_a_look_that_began_before_a_decision_does_not_undo_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from support.model_calls import DIALECTS, Heard, hear, request, user, variant
 from support.model_server import ModelServer, Step
 
 from tcoder.models.client import open_model
-from tcoder.models.http import Timeouts, network_error
+from tcoder.models.wire.http import Timeouts, network_error
 from tcoder.protocol.errors import ErrorKind, ModelError
 from tcoder.protocol.messages import AssistantMessage, ReasoningPart, TextPart, ToolResult, ToolResults
 from tcoder.protocol.request import TextDelta

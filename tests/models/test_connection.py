@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcoder.models.connection import Connection
+from tcoder.models.wire.connection import Connection
 
 
 class Wire(asyncio.Transport):

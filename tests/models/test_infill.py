@@ -6,8 +6,8 @@ import httpx
 import pytest
 from support.model_calls import hear, request, variant
 
-from tcoder.models import infill
 from tcoder.models.client import open_model
+from tcoder.models.local import infill
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.request import Fill

@@ -14,10 +14,10 @@ import pytest
 from msgspec import structs
 from support.tiny_gguf import write_tiny_gguf
 
-from tcoder.models.engine import EngineSettings, hold_engine
-from tcoder.models.engine_files import EngineFiles, engine_name
-from tcoder.models.local import LocalModel
-from tcoder.models.local_folders import LocalFolders
+from tcoder.models.local.engine import EngineSettings, hold_engine
+from tcoder.models.local.engine_files import EngineFiles, engine_name
+from tcoder.models.local.folders import LocalFolders
+from tcoder.models.local.local import LocalModel
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.messages import TextPart, UserMessage
 from tcoder.protocol.request import ModelReply, ModelRequest
@@ -28,7 +28,7 @@ SETTINGS = EngineSettings(threads=1, idle_s=0, context=512)
 VARIANT = ModelVariant(id="local/tiny", model="tiny", provider="local", base_url="", json_schema=True)
 
 
-RUN = "import tcoder.models.engine_server as s; s.main()"
+RUN = "import tcoder.models.local.engine_server as s; s.main()"
 
 
 @pytest.fixture
@@ -175,8 +175,8 @@ async def test_another_context_is_another_engine(folders: LocalFolders, weights:
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from tcoder.models.engine import EngineSettings, hold_engine
-from tcoder.models.local_folders import LocalFolders
+from tcoder.models.local.engine import EngineSettings, hold_engine
+from tcoder.models.local.folders import LocalFolders
 async def main():
     root = Path(sys.argv[1])
     folders = LocalFolders(root / "models", root / "state", root / "run")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tcoder.models.local import LocalModel
-from tcoder.models.weights import find, pull
+from tcoder.models.local.local import LocalModel
+from tcoder.models.local.weights import find, pull
 from tcoder.protocol.messages import TextPart, UserMessage
 from tcoder.protocol.request import ModelReply, ModelRequest
 from tcoder.protocol.variant import ModelVariant

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.models.engine_threads import (
+from tcoder.models.local.engine_threads import (
     FRESH_S,
     Choice,
     Counters,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcoder.models.sse import SseParser
+from tcoder.models.dialects.sse import SseParser
 from tcoder.protocol.errors import ModelError
 
 

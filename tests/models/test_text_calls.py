@@ -5,8 +5,8 @@ import pytest
 from support.model_calls import CODECS, EVENTS, READ, fold, request, variant
 from support.model_server import chat_events
 
-from tcoder.models.schema import fits
-from tcoder.models.text_calls import recognise
+from tcoder.models.dialects.schema import fits
+from tcoder.models.dialects.text_calls import recognise
 from tcoder.protocol.messages import AssistantMessage, ReasoningPart, TextPart, ToolSpec
 from tcoder.protocol.variant import Dialect
 

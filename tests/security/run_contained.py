@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from tcoder.workspace.sandbox import Sandbox, probe
-from tcoder.workspace.sandbox_environment import command_environment
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.sandbox.environment import command_environment
+from tcoder.workspace.sandbox.sandbox import Sandbox, probe
+from tcoder.workspace.shell.shell import Shell
 
 
 async def main(root: Path, home: Path, spill: Path, commands: list[str]) -> list[list[object]]:

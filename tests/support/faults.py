@@ -16,7 +16,7 @@ from support.repository import git, make, numbered, put
 
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import TcoderError
-from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger.ledger import Ledger
 
 OLD, NEW = numbered(50), numbered(50, _7="agent")
 USER = "typed by the user, nowhere else\n"
@@ -33,10 +33,12 @@ CALLS = (
 PRELUDE = """
 import asyncio, pathlib, sys
 from tcoder.protocol.edits import Cause, Replace, WriteFile
-from tcoder.workspace.files import WorkspaceFiles
-from tcoder.workspace.ledger import Ledger
-from tcoder.workspace.patching import apply_edits
-from tcoder.workspace import commit, review, review_load
+from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.patching.engine import apply_edits
+from tcoder.workspace.review import commit
+from tcoder.workspace.review import model as review
+from tcoder.workspace.review import load as review_load
 root, state = map(pathlib.Path, sys.argv[1:])
 
 def edit():

@@ -6,9 +6,9 @@ from typing import Any
 
 from support.model_server import Step, anthropic_events, chat_events, responses_events
 
-from tcoder.models import anthropic, openai_chat, openai_responses
-from tcoder.models.dialect import DialectCodec
-from tcoder.models.sse import SseParser
+from tcoder.models.dialects import anthropic, openai_chat, openai_responses
+from tcoder.models.dialects.dialect import DialectCodec
+from tcoder.models.dialects.sse import SseParser
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.messages import Message, TextPart, ToolSpec, UserMessage
 from tcoder.protocol.request import (

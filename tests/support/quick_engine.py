@@ -7,9 +7,9 @@ import sys
 
 from msgspec.structs import replace
 
-from tcoder.models.engine_files import Order
-from tcoder.models.engine_server import Backend, Pace, main, open_llama
-from tcoder.models.engine_threads import Counters, Speed, Threads
+from tcoder.models.local.engine_files import Order
+from tcoder.models.local.engine_server import Backend, Pace, main, open_llama
+from tcoder.models.local.engine_threads import Counters, Speed, Threads
 
 
 class Slowing:

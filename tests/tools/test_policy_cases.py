@@ -9,9 +9,9 @@ import pytest
 from tcoder.protocol.messages import ToolCall
 from tcoder.protocol.permissions import Approval, Rule, Verdict
 from tcoder.tools import registry
-from tcoder.tools.commands import MAX_COMMANDS, MAX_LENGTH, parse
-from tcoder.tools.policy import PolicyCall, PolicyFacts, judge, question
-from tcoder.tools.policy_targets import resolve
+from tcoder.tools.policy.commands import MAX_COMMANDS, MAX_LENGTH, parse
+from tcoder.tools.policy.judge import PolicyCall, PolicyFacts, judge, question
+from tcoder.tools.policy.targets import resolve
 
 BOXED = PolicyFacts(sandboxed=True, root="/w", cwd="/w")
 OPEN = PolicyFacts(sandboxed=False, root="/w", cwd="/w")

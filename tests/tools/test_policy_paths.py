@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcoder.tools.policy_paths import is_guarded, is_protected, is_secret, is_system, locate, relative
+from tcoder.tools.policy.paths import is_guarded, is_protected, is_secret, is_system, locate, relative
 
 
 @pytest.mark.parametrize(

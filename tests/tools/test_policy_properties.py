@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from tcoder.protocol.permissions import Approval
-from tcoder.tools.commands import parse
-from tcoder.tools.commands_safe import safe_programs
-from tcoder.tools.policy import PolicyCall, PolicyFacts, judge
-from tcoder.tools.policy_question import visible
+from tcoder.tools.policy.commands import parse
+from tcoder.tools.policy.commands_safe import safe_programs
+from tcoder.tools.policy.judge import PolicyCall, PolicyFacts, judge
+from tcoder.tools.policy.question import visible
 from tests.tools.test_policy_table import ROWS
 
 FACTS = PolicyFacts(sandboxed=True, root="/w", cwd="/w")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcoder.tools.policy import PolicyCall, PolicyFacts, judge, question, visible
+from tcoder.tools.policy.judge import PolicyCall, PolicyFacts, judge, question, visible
 
 FACTS = PolicyFacts(sandboxed=True, root="/w", cwd="/w/src")
 

@@ -4,9 +4,9 @@ import pytest
 
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.permissions import Approval, Decision, Rule
-from tcoder.tools.commands import parse
-from tcoder.tools.policy import PolicyCall, PolicyFacts, PolicyKind, always_rule, judge, rule_from
-from tcoder.tools.rules import check, describe, load_rules, matches_command, narrowing
+from tcoder.tools.policy.commands import parse
+from tcoder.tools.policy.judge import PolicyCall, PolicyFacts, PolicyKind, always_rule, judge, rule_from
+from tcoder.tools.policy.rules import check, describe, load_rules, matches_command, narrowing
 
 FACTS = PolicyFacts(sandboxed=True, root="/w", cwd="/w")
 GOOD = """

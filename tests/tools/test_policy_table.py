@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tcoder.protocol.permissions import Approval, Decision
-from tcoder.tools.policy import PolicyCall, PolicyFacts, judge
+from tcoder.tools.policy.judge import PolicyCall, PolicyFacts, judge
 
 ROOT = "/w"
 COLUMNS: tuple[tuple[Approval, bool], ...] = (

@@ -10,9 +10,10 @@ from support.repository import everything, git, make, numbered, put, tree
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import WorkspaceError
 from tcoder.protocol.review import Committed, Review
-from tcoder.workspace import commit as commits
-from tcoder.workspace import review, review_load
-from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.review import commit as commits
+from tcoder.workspace.review import load as review_load
+from tcoder.workspace.review import model as review
 
 AGENT = Cause("edit", "edit")
 

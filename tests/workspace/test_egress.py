@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.workspace.egress import Allowed, EgressProxy, Target, is_public, normal_host, parse_request
-from tcoder.workspace.sandbox import Sandbox
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.egress.proxy import Allowed, EgressProxy, Target, is_public, normal_host, parse_request
+from tcoder.workspace.sandbox.sandbox import Sandbox
+from tcoder.workspace.shell.shell import Shell
 
 HOSTS = [
     ("allowed.com", "allowed.com"),

@@ -17,10 +17,10 @@ import pytest
 
 from tcoder.protocol.edits import DeleteFile, Edit, MoveFile, Replace, WriteFile
 from tcoder.protocol.errors import WorkspaceError
-from tcoder.workspace import atomic, paths
-from tcoder.workspace.files import WorkspaceFiles, digest_of
-from tcoder.workspace.patching import apply_edits
-from tcoder.workspace.text import FileText, decode_text, encode_text
+from tcoder.workspace.files import atomic, paths
+from tcoder.workspace.files.files import WorkspaceFiles, digest_of
+from tcoder.workspace.files.text import FileText, decode_text, encode_text
+from tcoder.workspace.patching.engine import apply_edits
 
 
 @pytest.fixture
@@ -387,8 +387,8 @@ def test_a_folder_that_may_not_be_written(root: Path) -> None:  # R22
     script = (
         "import os, pathlib, sys\n"
         "from tcoder.protocol.errors import WorkspaceError\n"
-        "from tcoder.workspace.atomic import Change\n"
-        "from tcoder.workspace.files import WorkspaceFiles, digest_of\n"
+        "from tcoder.workspace.files.atomic import Change\n"
+        "from tcoder.workspace.files.files import WorkspaceFiles, digest_of\n"
         "files = WorkspaceFiles(pathlib.Path('.'))\n"
         "if os.getuid() == 0:\n"
         "    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"

@@ -9,13 +9,15 @@ from support.repository import git, make, numbered, put
 
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import GitError, PatchError, WorkspaceError
-from tcoder.workspace import commit, review, review_load
-from tcoder.workspace.files import WorkspaceFiles
-from tcoder.workspace.git import Git, check_ref
-from tcoder.workspace.ledger import Ledger
-from tcoder.workspace.patch_formats import parse
-from tcoder.workspace.patching import apply_edits
-from tcoder.workspace.repository import describe
+from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.git.door import Git, check_ref
+from tcoder.workspace.git.repository import describe
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.patching.engine import apply_edits
+from tcoder.workspace.patching.formats import parse
+from tcoder.workspace.review import commit
+from tcoder.workspace.review import load as review_load
+from tcoder.workspace.review import model as review
 
 HOOKS = (
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "prepare-commit-msg", "commit-msg",

@@ -15,9 +15,9 @@ from support.repository import everything, git, make, numbered, put, tree
 
 from tcoder.protocol.edits import Cause, Checkpoint, Patch
 from tcoder.protocol.errors import WorkspaceError
-from tcoder.workspace import ledger_prune
-from tcoder.workspace.git import Git
-from tcoder.workspace.ledger import ConflictError, Ledger, Limits
+from tcoder.workspace.git.door import Git
+from tcoder.workspace.ledger import prune as ledger_prune
+from tcoder.workspace.ledger.ledger import ConflictError, Ledger, Limits
 
 EDIT, SHELL, USER = Cause("edit", "edit"), Cause("shell", "command", turn=1, call_id="t1"), Cause("user", "meanwhile")
 
@@ -256,7 +256,7 @@ async def test_a_killed_ledger_finds_its_trees_and_makes_up_for_its_refs(tmp_pat
     root = make(tmp_path / "w")
     script = (
         "import asyncio, os, sys, pathlib\n"
-        "from tcoder.workspace.ledger import Ledger\n"
+        "from tcoder.workspace.ledger.ledger import Ledger\n"
         "from tcoder.protocol.edits import Cause\n"
         "async def main():\n"
         "    root, state = map(pathlib.Path, sys.argv[1:])\n"
@@ -421,7 +421,7 @@ async def test_an_object_that_cannot_be_stored_is_stored_later(tmp_path: Path, m
     put(root, {"fresh.txt": "fresh\n", "a.txt": "a\n"})
     with monkeypatch.context() as broken:
         broken.setattr(
-            "tcoder.workspace.git_objects.zlib.compress", lambda *_: (_ for _ in ()).throw(OSError(28, "full"))
+            "tcoder.workspace.git.objects.zlib.compress", lambda *_: (_ for _ in ()).throw(OSError(28, "full"))
         )
         with pytest.raises(WorkspaceError, match="full"):
             await ledger.checkpoint(EDIT)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.workspace.output import SPILL_FILES, Output, Stream, clean
+from tcoder.workspace.shell.output import SPILL_FILES, Output, Stream, clean
 
 ESCAPES = [
     ("\x1b[31mred\x1b[0m", "red"),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from support.repository import git
 
 from tcoder.protocol.errors import PatchError
-from tcoder.workspace.patch_formats import parse
-from tcoder.workspace.patching import apply_edits, unified
-from tcoder.workspace.text import FileText
+from tcoder.workspace.files.text import FileText
+from tcoder.workspace.patching.engine import apply_edits, unified
+from tcoder.workspace.patching.formats import parse
 
 FILES = {
     "a.py": "import os\n\n\ndef f():\n    return 1\n\n\ndef g():\n    return 1\n",

@@ -4,8 +4,8 @@ import pytest
 
 from tcoder.protocol.edits import DeleteFile, Edit, InsertLines, MoveFile, PatchHunk, Replace, UpdateFile, WriteFile
 from tcoder.protocol.errors import PatchError
-from tcoder.workspace.patching import PatchResult, apply_edits
-from tcoder.workspace.text import FileText
+from tcoder.workspace.files.text import FileText
+from tcoder.workspace.patching.engine import PatchResult, apply_edits
 
 
 def patch(files: dict[str, str | bytes], *edits: Edit) -> PatchResult:

@@ -9,8 +9,8 @@ from support.repository import everything, git, identify, make, numbered, put, t
 
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import WorkspaceError
-from tcoder.workspace.ledger import ConflictError, Ledger
-from tcoder.workspace.repository import describe, find_root, git_dir_of, head_of
+from tcoder.workspace.git.repository import describe, find_root, git_dir_of, head_of
+from tcoder.workspace.ledger.ledger import ConflictError, Ledger
 
 EDIT, SHELL, USER = Cause("edit", "edit"), Cause("shell", "command"), Cause("user", "meanwhile")
 
@@ -353,8 +353,8 @@ async def test_undo_after_the_user_changed_branch_and_committed(tmp_path: Path) 
 
 async def test_two_writers_with_stale_reads(tmp_path: Path) -> None:  # R55
     from tcoder.protocol.edits import Replace
-    from tcoder.workspace.files import WorkspaceFiles
-    from tcoder.workspace.patching import apply_edits
+    from tcoder.workspace.files.files import WorkspaceFiles
+    from tcoder.workspace.patching.engine import apply_edits
 
     root = make(tmp_path / "w")
     one, two = WorkspaceFiles(root), WorkspaceFiles(root)

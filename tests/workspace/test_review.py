@@ -13,10 +13,11 @@ from tcoder.protocol.codec import decode, encode
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import WorkspaceError
 from tcoder.protocol.review import Hunk, Review
-from tcoder.workspace import review, review_load
-from tcoder.workspace.ledger import Ledger
-from tcoder.workspace.review_apply import apply_subset, partial
-from tcoder.workspace.review_diff import parse_diff
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.review import load as review_load
+from tcoder.workspace.review import model as review
+from tcoder.workspace.review.apply import apply_subset, partial
+from tcoder.workspace.review.diff import parse_diff
 
 AGENT, USER = Cause("edit", "edit"), Cause("user", "meanwhile")
 FILES: dict[str, str | bytes] = {

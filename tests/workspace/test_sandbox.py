@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.workspace import sandbox_binary, seccomp
-from tcoder.workspace.process import descendants, read_process
-from tcoder.workspace.sandbox import Sandbox, probe
-from tcoder.workspace.sandbox_environment import command_environment, looks_secret
-from tcoder.workspace.sandbox_paths import cache_folders, protected_paths, without_secrets
-from tcoder.workspace.sandbox_private import PrivateFolder, sweep
+from tcoder.workspace.sandbox import binary as sandbox_binary
+from tcoder.workspace.sandbox import seccomp
+from tcoder.workspace.sandbox.environment import command_environment, looks_secret
+from tcoder.workspace.sandbox.paths import cache_folders, protected_paths, without_secrets
+from tcoder.workspace.sandbox.private import PrivateFolder, sweep
+from tcoder.workspace.sandbox.sandbox import Sandbox, probe
+from tcoder.workspace.shell.processes import descendants, read_process
 
 PROJECT = Path(__file__).parents[2]
 
@@ -36,7 +37,7 @@ def test_the_verdict_is_kept_for_this_boot_user_and_binary(tmp_path: Path) -> No
 
 
 def test_without_a_bubblewrap_it_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tcoder.workspace.sandbox.find_bubblewrap", lambda: None)
+    monkeypatch.setattr("tcoder.workspace.sandbox.sandbox.find_bubblewrap", lambda: None)
     report = probe(cache=tmp_path / "verdict.json")
     assert not report.holds and report.mode in ("none", "landlock") and "--sandbox off" in report.fix
 
@@ -56,7 +57,7 @@ def test_a_bubblewrap_that_does_not_contain_is_found_out(
     false.write_text(f"#!/bin/bash\n{script}\n")
     false.chmod(0o755)
     binary = sandbox_binary.Bubblewrap(false, False, "x")
-    monkeypatch.setattr("tcoder.workspace.sandbox.find_bubblewrap", lambda: binary)
+    monkeypatch.setattr("tcoder.workspace.sandbox.sandbox.find_bubblewrap", lambda: binary)
     report = probe(cache=tmp_path / "verdict.json")
     assert not report.holds
     assert complaint in report.detail or os.geteuid() != 0
@@ -201,8 +202,8 @@ def test_a_folder_that_somebody_else_swept_leaves_its_parent_as_it_is(tmp_path: 
 KILLED = """
 import asyncio, sys
 from pathlib import Path
-from tcoder.workspace.sandbox import Sandbox
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.sandbox.sandbox import Sandbox
+from tcoder.workspace.shell.shell import Shell
 
 async def main(root):
     shell = Shell(root, sandbox=Sandbox(root), spill_dir=root / "spill")

@@ -4,13 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tcoder.workspace import sandbox_landlock, sandbox_seatbelt
+from tcoder.workspace.sandbox import landlock as sandbox_landlock
+from tcoder.workspace.sandbox import seatbelt as sandbox_seatbelt
 
 PROJECT = Path(__file__).parents[2]
 RESTRICTED = """
 import os, sys
 from pathlib import Path
-from tcoder.workspace.sandbox_landlock import restrict
+from tcoder.workspace.sandbox.landlock import restrict
 restrict([Path(sys.argv[1])], network=sys.argv[2] == "on")
 os.execv("/bin/bash", ["bash", "-c", sys.argv[3]])
 """

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.workspace.sandbox import Sandbox
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.sandbox.sandbox import Sandbox
+from tcoder.workspace.shell.shell import Shell
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tcoder.protocol.errors import ToolError
-from tcoder.workspace.process import descendants
-from tcoder.workspace.sandbox import Sandbox
-from tcoder.workspace.shell import Shell
-from tcoder.workspace.shell_limits import Limits
+from tcoder.workspace.sandbox.sandbox import Sandbox
+from tcoder.workspace.shell.limits import Limits
+from tcoder.workspace.shell.processes import descendants
+from tcoder.workspace.shell.shell import Shell
 
 
 @pytest.fixture

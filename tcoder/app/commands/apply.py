@@ -10,9 +10,9 @@ from tcoder.app.place import find_place
 from tcoder.app.printing import say, say_json
 from tcoder.protocol.edits import FileChange
 from tcoder.protocol.errors import PatchError, UsageError, WorkspaceError
-from tcoder.workspace.files import FileText, WorkspaceFiles
-from tcoder.workspace.patch_formats import parse
-from tcoder.workspace.patching import apply_edits
+from tcoder.workspace.files.files import FileText, WorkspaceFiles
+from tcoder.workspace.patching.engine import apply_edits
+from tcoder.workspace.patching.formats import parse
 
 
 class Applied(Struct, frozen=True):

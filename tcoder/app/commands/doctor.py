@@ -12,7 +12,7 @@ from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
 from tcoder.app.printing import say, say_json
 from tcoder.app.variants import choose
-from tcoder.models.weights import list_weights
+from tcoder.models.local.weights import list_weights
 from tcoder.protocol.errors import TcoderError
 
 
@@ -54,7 +54,7 @@ def _git(place: Place) -> Check:
 
 
 def _sandbox(place: Place) -> Check:
-    from tcoder.workspace import sandbox  # late: other commands do without
+    from tcoder.workspace.sandbox import sandbox  # late: other commands do without
 
     if place.settings.sandbox == "off":
         return Check("sandbox", True, "switched off in your settings: every command asks, or runs with your rights")

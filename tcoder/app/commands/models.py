@@ -10,8 +10,8 @@ from tcoder.app.place import Place, find_place
 from tcoder.app.printing import say, say_json
 from tcoder.app.variants import choose
 from tcoder.models import catalogue
-from tcoder.models.weights import WeightsStatus, list_weights, pull
-from tcoder.models.weights_store import PullProgress, human
+from tcoder.models.local.weights import WeightsStatus, list_weights, pull
+from tcoder.models.local.weights_store import PullProgress, human
 from tcoder.protocol.errors import UsageError
 
 

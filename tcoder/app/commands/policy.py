@@ -8,7 +8,7 @@ from tcoder.app.place import find_place
 from tcoder.app.printing import say, say_json
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.outcome import ExitCode
-from tcoder.tools import policy
+from tcoder.tools.policy import judge as policy
 
 
 async def run(options: Options) -> int:

@@ -81,8 +81,8 @@ def measure(path: Path) -> None:
     from tcoder.agent.journal import load
     from tcoder.agent.layers import context_report
     from tcoder.agent.state import fold, replay
-    from tcoder.models import openai_chat
-    from tcoder.models.dialect import History
+    from tcoder.models.dialects import openai_chat
+    from tcoder.models.dialects.dialect import History
     from tcoder.protocol.budget import Budget
     from tcoder.protocol.events import NoteAdded, TurnStarted
     from tcoder.protocol.messages import TextPart, UserMessage
@@ -139,7 +139,7 @@ def measure_list(path: Path) -> None:
 
 
 def measure_deltas() -> None:
-    from tcoder.models.openai_chat import open_fold
+    from tcoder.models.dialects.openai_chat import open_fold
     from tcoder.protocol.request import ModelRequest
     from tcoder.protocol.variant import ModelVariant
 

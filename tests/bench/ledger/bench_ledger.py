@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tcoder.protocol.edits import Cause, Replace
-from tcoder.workspace.files import WorkspaceFiles
-from tcoder.workspace.ledger import Ledger
-from tcoder.workspace.patching import apply_edits
+from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.patching.engine import apply_edits
 
 PER_FOLDER = 20
 CALM_S = 0.03  # so that a write is older than the clock's grain, as it is between two calls of a model

@@ -9,8 +9,9 @@ from pathlib import Path
 from bench_ledger import make_repository, show
 
 from tcoder.protocol.edits import Cause
-from tcoder.workspace import review, review_load
-from tcoder.workspace.ledger import Ledger
+from tcoder.workspace.ledger.ledger import Ledger
+from tcoder.workspace.review import load as review_load
+from tcoder.workspace.review import model as review
 
 FILES, LINES = 30, 700
 BLOCK, EVERY = 5, 50  # lines changed together, and how often

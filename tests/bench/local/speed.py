@@ -17,9 +17,9 @@ import sys
 import time
 from pathlib import Path
 
-from tcoder.models.engine_machine import usable_cores
-from tcoder.models.engine_threads import counts_to_try
-from tcoder.models.weights import list_weights, require
+from tcoder.models.local.engine_machine import usable_cores
+from tcoder.models.local.engine_threads import counts_to_try
+from tcoder.models.local.weights import list_weights, require
 
 POLICIES = {
     "passive": {"OMP_WAIT_POLICY": "PASSIVE"},
@@ -31,8 +31,8 @@ CONTEXT = 8192
 
 def measure(model: str, path: str, threads: int) -> dict[str, float]:
     """One load and one measurement in this process."""
-    from tcoder.models.engine_llama import Llama
-    from tcoder.models.engine_threads import Threads
+    from tcoder.models.local.engine_llama import Llama
+    from tcoder.models.local.engine_threads import Threads
 
     llama = Llama(Path(path), model, CONTEXT, "key")
     begun = time.monotonic()

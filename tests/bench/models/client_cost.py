@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tcoder.models import anthropic, openai_chat, openai_responses
 from tcoder.models.client import open_model
-from tcoder.models.dialect import DialectCodec, History
+from tcoder.models.dialects import anthropic, openai_chat, openai_responses
+from tcoder.models.dialects.dialect import DialectCodec, History
 from tcoder.protocol.messages import (
     AssistantMessage,
     Message,
@@ -125,7 +125,7 @@ def fold_cost(dialect: Dialect) -> float:
     sys.path.insert(0, str(SERVER.parent))
     from model_server import anthropic_events, chat_events, responses_events
 
-    from tcoder.models.sse import SseParser
+    from tcoder.models.dialects.sse import SseParser
 
     make = {"openai-chat": chat_events, "openai-responses": responses_events, "anthropic": anthropic_events}[dialect]
     stream = b"".join(make({"text": "word" * 100_000}, 0, "m"))
@@ -139,10 +139,11 @@ def fold_cost(dialect: Dialect) -> float:
 
 
 def main() -> None:
-    base = "asyncio, msgspec, tcoder.protocol.request, tcoder.models.lean_httpx"
-    print(f"httpx without its command line  {import_cost('asyncio, msgspec', 'tcoder.models.lean_httpx'):6.1f} ms CPU")
-    for module in ("openai_chat", "openai_responses", "anthropic", "client"):
-        print(f"{module:16} beyond httpx   {import_cost(base, f'tcoder.models.{module}'):6.1f} ms CPU")
+    base = "asyncio, msgspec, tcoder.protocol.request, tcoder.models.wire.lean_httpx"
+    httpx = import_cost("asyncio, msgspec", "tcoder.models.wire.lean_httpx")
+    print(f"httpx without its command line  {httpx:6.1f} ms CPU")
+    for module in ("dialects.openai_chat", "dialects.openai_responses", "dialects.anthropic", "client"):
+        print(f"{module:25} beyond httpx   {import_cost(base, f'tcoder.models.{module}'):6.1f} ms CPU")
     print(f"catalogue                       {import_cost('asyncio, msgspec', 'tcoder.models.catalogue'):6.1f} ms CPU")
     for dialect in CODECS:
         with served([{"text": "word" * CHUNKS}]) as url:

@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 from tcoder.protocol.permissions import Rule
-from tcoder.tools import commands, policy_commands
-from tcoder.tools.commands_destructive import destroys
-from tcoder.tools.policy import PolicyCall, PolicyFacts, judge
+from tcoder.tools.policy import command_verdicts as policy_commands
+from tcoder.tools.policy import commands
+from tcoder.tools.policy.commands_destructive import destroys
+from tcoder.tools.policy.judge import PolicyCall, PolicyFacts, judge
 
 TABLE = Path(__file__).parents[2] / "tools" / "data" / "policy_commands.txt"
 FACTS = PolicyFacts(sandboxed=True, root="/w", cwd="/w")
@@ -26,7 +27,7 @@ RULES = tuple(
 FIRST = """
 import time
 a = time.perf_counter()
-from tcoder.tools import policy
+from tcoder.tools.policy import judge as policy
 b = time.perf_counter()
 call = policy.PolicyCall("shell", "shell", command="pytest -q | tail -3")
 facts = policy.PolicyFacts(sandboxed=True, root="/w")

@@ -15,9 +15,9 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tcoder.workspace.process import descendants
-from tcoder.workspace.sandbox import Sandbox, probe
-from tcoder.workspace.shell import Shell
+from tcoder.workspace.sandbox.sandbox import Sandbox, probe
+from tcoder.workspace.shell.processes import descendants
+from tcoder.workspace.shell.shell import Shell
 
 
 def milliseconds(samples: list[float]) -> str:

@@ -24,7 +24,7 @@ from tcoder.agent.candidates import from_rewrite  # noqa: E402 - as above
 from tcoder.agent.state import say  # noqa: E402 - as above
 from tcoder.agent.suspects import Suspect  # noqa: E402 - as above
 from tcoder.models import catalogue  # noqa: E402 - as above
-from tcoder.models.local import LocalModel  # noqa: E402 - as above
+from tcoder.models.local.local import LocalModel  # noqa: E402 - as above
 from tcoder.protocol.request import ModelReply, ModelRequest  # noqa: E402 - as above
 from tcoder.workspace import checks  # noqa: E402 - as above
 

@@ -1,0 +1,1 @@
+"""Wire dialects: a request to bytes, a stream to parts."""

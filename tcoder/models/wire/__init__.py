@@ -1,0 +1,1 @@
+"""One HTTP client: connections, time limits, retries, faults."""

@@ -1,0 +1,41 @@
+"""Brings the egress proxy to a shell: a bridge inside the sandbox and the variables that programs read."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tcoder.protocol.errors import ToolError
+from tcoder.workspace.egress.proxy import PORT, EgressProxy
+from tcoder.workspace.shell.keeper import quoted
+from tcoder.workspace.shell.process import ShellProcess
+from tcoder.workspace.shell.processes import listening_ports
+
+_ADDRESS = f"http://127.0.0.1:{PORT}"
+_LOCAL = "localhost,127.0.0.1,::1"
+PROXY_VARIABLES = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy"), _ADDRESS),
+    **dict.fromkeys(("no_proxy", "NO_PROXY", "npm_config_noproxy"), _LOCAL),
+}
+_BRIDGE = Path(__file__).with_name("bridge.py")
+_START_S = 10.0
+
+
+async def open_egress(process: ShellProcess, hosts: Iterable[str]) -> EgressProxy:
+    """Start the proxy and its bridge in the shell's sandbox, and wait until it listens. Raises `ToolError`."""
+    try:
+        proxy = EgressProxy(hosts)
+    except ValueError as error:
+        raise ToolError(str(error)) from error
+    socket_path = process.private.channel / "egress"
+    await proxy.start(socket_path)
+    bridge = f"exec {quoted(sys.executable)} -I -S {quoted(str(_BRIDGE))} {quoted(str(socket_path))} {PORT}"
+    await process.send("job", "0", "/dev/null", bridge)
+    limit = time.monotonic() + _START_S
+    while PORT not in listening_ports(process.keeper()):
+        if time.monotonic() > limit:
+            await proxy.close()
+            raise ToolError("the way to the allowed hosts could not be opened")
+        await asyncio.sleep(0.01)
+    return proxy

@@ -1,0 +1,1 @@
+"""Every change as a named patch that can be undone."""

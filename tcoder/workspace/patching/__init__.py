@@ -1,0 +1,1 @@
+"""An edit and a text make a new text: formats, matching, application."""

@@ -1,0 +1,1 @@
+"""Walls around what runs: namespaces, seccomp, protected paths."""

@@ -1,0 +1,1 @@
+"""A shell that cannot hang, its jobs and its output."""
