@@ -3,19 +3,10 @@
 from collections.abc import Iterable
 
 from tcoder.frontends import blocks as block_rows
+from tcoder.frontends.cards import Block, CheckpointMark, ModelSaid, PatchCard, Thought, ToolCard, TurnEnd, UserSaid
 from tcoder.frontends.lines import Line, Span
 from tcoder.frontends.lines import plain as plain_line
 from tcoder.frontends.sanitise import clean
-from tcoder.frontends.transcript import (
-    Block,
-    CheckpointMark,
-    ModelSaid,
-    PatchCard,
-    Thought,
-    ToolCard,
-    TurnEnd,
-    UserSaid,
-)
 
 
 def lines(block: Block, *, unfolded: bool = True) -> list[Line]:

@@ -15,8 +15,8 @@ from tcoder.frontends.lines import Line, Role, Span
 
 class Row(NamedTuple):
     """A line before wrapping. The first `gutter` characters are decoration that copying leaves out; wrapped parts are
-    indented by `hang`; a row that may not `wrap` is cut with a mark; `tail` stands at the right edge; `language` is
-    that of code in a fence."""
+    indented by `hang`, with `lead` there instead of blanks; a row that may not `wrap` is cut with a mark; `tail` stands
+    at the right edge; `language` is that of code in a fence."""
 
     line: Line
     gutter: int = 0
@@ -24,6 +24,7 @@ class Row(NamedTuple):
     wrap: bool = True
     tail: Line = ()
     language: str = ""
+    lead: Line = ()
 
 
 class State(Struct, frozen=True):

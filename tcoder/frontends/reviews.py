@@ -1,6 +1,6 @@
 """The review as lines: files with their states, hunks with where they come from. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tcoder.frontends.figures import plural
 from tcoder.frontends.lines import Line, Role, line
@@ -51,8 +51,15 @@ def file_line(file: ReviewFile, *, marked: bool) -> Line:
     )
 
 
-def hunk_lines(file: ReviewFile, at: int) -> tuple[list[Line], int, int]:
-    """The hunks of a file, and the first and last line of the one at `at`."""
+def hunk_body(hunk: ReviewHunk) -> list[Line]:
+    """The lines of a hunk as they are, one under the other."""
+    return [diff_line(clean(text[:2000]).replace("\n", " ") or " ") for text in hunk.lines]
+
+
+def hunk_lines(
+    file: ReviewFile, at: int, body: Callable[[ReviewHunk], list[Line]] = hunk_body
+) -> tuple[list[Line], int, int]:
+    """The hunks of a file, and the first and last line of the one at `at`. `body` draws the lines of one."""
     lines: list[Line] = []
     first = last = 0
     if file.note:
@@ -71,7 +78,7 @@ def hunk_lines(file: ReviewFile, at: int) -> tuple[list[Line], int, int]:
             )
         )
         mark = line(("▌ " if number == at else "  ", "accent"))
-        lines += [(*mark, *diff_line(clean(text[:2000]).replace("\n", " ") or " ")) for text in hunk.lines]
+        lines += [(*mark, *of) for of in body(hunk)]
         if hunk.warning:
             lines.append((*mark, *line((f"⚠ {clean_line(hunk.warning)}", "warn"))))
         lines.append(())

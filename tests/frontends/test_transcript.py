@@ -3,10 +3,8 @@
 
 import pytest
 
-from tcoder.frontends.blocks import proposed, rows
-from tcoder.frontends.lines import plain
-from tcoder.frontends.merging import merged
-from tcoder.frontends.transcript import (
+from tcoder.frontends.blocks import rows
+from tcoder.frontends.cards import (
     Block,
     ChecksCard,
     ErrorCard,
@@ -14,10 +12,13 @@ from tcoder.frontends.transcript import (
     NoticeLine,
     Thought,
     ToolCard,
-    Transcript,
     TurnEnd,
     UserSaid,
 )
+from tcoder.frontends.diff_rows import diff_rows, proposed
+from tcoder.frontends.lines import plain
+from tcoder.frontends.merging import merged
+from tcoder.frontends.transcript import Transcript
 from tcoder.frontends.view import View, fold
 from tcoder.protocol.events import (
     Delta,
@@ -205,3 +206,10 @@ def test_a_call_for_attention_is_no_text() -> None:
     transcript = Transcript()
     assert transcript.feed([item]) == []
     assert fold(View(), item).attention == "done after 30 s"
+
+
+def test_lines_that_look_like_file_headers_are_lines_of_their_hunk() -> None:
+    shown = [
+        plain(row.line).strip() for row in diff_rows("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n same\n")
+    ]
+    assert shown == ["1 − -- old", "1 + ++ new", "2   same"]

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tcoder.frontends.folding import output_row
 from tcoder.frontends.lines import Span, line, plain
 from tcoder.frontends.markdown import Row
 from tcoder.frontends.tui.layout import Laid, text_between
@@ -103,3 +104,9 @@ def test_a_selection_has_columns_by_line() -> None:
     assert backwards.span(Anchor(1, 0)) == (3, 1 << 30)
     assert backwards.span(Anchor(2, 1)) == (0, 6)
     assert backwards.span(Anchor(2, 2)) is None
+
+
+def test_wrapped_output_keeps_its_bar() -> None:
+    shown = wrap(output_row("one two three four"), 14)
+    assert [plain(of.line) for of in shown] == ["  │ one two", "  │ three four"]
+    assert {of.gutter for of in shown} == {4}

@@ -4,8 +4,8 @@ from textual import events
 
 from tcoder.frontends.actions import ACTIONS
 from tcoder.frontends.approval import SETTLE_S
+from tcoder.frontends.cards import ToolCard
 from tcoder.frontends.plain.deeds import DEEDS as PLAIN_DEEDS
-from tcoder.frontends.transcript import ToolCard
 from tcoder.frontends.tui.app import DEEDS
 from tcoder.frontends.tui.screens.pick import PickScreen
 from tcoder.frontends.tui.screens.review import ReviewScreen

@@ -8,12 +8,12 @@ from tcoder.frontends import explain, export, firstrun, report_file
 from tcoder.frontends.actions import ACTIONS, EFFORTS, MODES
 from tcoder.frontends.attach import read_image
 from tcoder.frontends.blocks import source
+from tcoder.frontends.cards import ModelSaid, NoticeLine
 from tcoder.frontends.docks import dock
 from tcoder.frontends.lines import plain as plain_line
 from tcoder.frontends.plain.runner import Deed, LineMode
 from tcoder.frontends.present import diff_lines
 from tcoder.frontends.sanitise import clean
-from tcoder.frontends.transcript import ModelSaid, NoticeLine
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.host import Host, ReportName
 from tcoder.protocol.ops import (

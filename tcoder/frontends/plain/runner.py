@@ -9,6 +9,7 @@ from typing import Any
 from tcoder.frontends import commands, firstrun, present
 from tcoder.frontends.approval import ANSWERS
 from tcoder.frontends.blocks import source
+from tcoder.frontends.cards import ToolCard
 from tcoder.frontends.commands import Do, Nothing, Say, Shell, Unknown
 from tcoder.frontends.figures import duration
 from tcoder.frontends.glyphs import ascii_only
@@ -19,7 +20,7 @@ from tcoder.frontends.narrator import Narrator
 from tcoder.frontends.plain.reading import Reader, SlashCompleter
 from tcoder.frontends.sanitise import clean
 from tcoder.frontends.startup import Startup
-from tcoder.frontends.transcript import ToolCard, Transcript
+from tcoder.frontends.transcript import Transcript
 from tcoder.frontends.view import View, fold
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.events import (

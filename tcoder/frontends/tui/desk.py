@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from tcoder.frontends.cards import NoticeLine
 from tcoder.frontends.keymap import Keymap, keymap
 from tcoder.frontends.startup import Startup
-from tcoder.frontends.transcript import NoticeLine, Transcript
+from tcoder.frontends.transcript import Transcript
 from tcoder.frontends.tui.palette import PALETTES, Palette
 from tcoder.frontends.view import View, fold
 from tcoder.protocol.errors import TcoderError

@@ -8,12 +8,12 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tcoder.frontends import blocks
-from tcoder.frontends.blocks import Fold
+from tcoder.frontends.cards import Block, ModelSaid, Thought, UserSaid
+from tcoder.frontends.folding import Fold
 from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.lines import Role, Span, plain
 from tcoder.frontends.markdown import Markdown, Row
 from tcoder.frontends.sanitise import clean
-from tcoder.frontends.transcript import Block, ModelSaid, Thought, UserSaid
 from tcoder.frontends.tui.palette import Palette
 from tcoder.frontends.tui.wrapping import VisualLine, wrap
 

@@ -88,7 +88,7 @@ def _wrapped(row: Row, line: Line, text: str, width: int) -> list[VisualLine]:
         end, after = _break(text, start, room)
         piece = cut(line, start, end)
         if out and hang:
-            piece = (Span(" " * hang), *piece)
+            piece = (*(row.lead or (Span(" " * hang),)), *piece)
         out.append(VisualLine(piece, hang if out else row.gutter, joint, cell_len(plain(piece))))
         joint = text[end:after]
         start = after

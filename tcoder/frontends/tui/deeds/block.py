@@ -1,8 +1,8 @@
 """What a key does on the block under the cursor."""
 
 from tcoder.frontends import blocks, present
+from tcoder.frontends.cards import AttemptCard, Block, ChecksCard, LocatedCard, PatchCard, ToolCard, UserSaid
 from tcoder.frontends.lines import Line, line
-from tcoder.frontends.transcript import AttemptCard, Block, ChecksCard, LocatedCard, PatchCard, ToolCard, UserSaid
 from tcoder.frontends.tui import outside
 from tcoder.frontends.tui.screens.main import MainScreen
 from tcoder.frontends.tui.screens.text import TextScreen

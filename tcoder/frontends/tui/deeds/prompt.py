@@ -4,8 +4,8 @@ import re
 
 from tcoder.frontends import blocks
 from tcoder.frontends.attach import read_image
+from tcoder.frontends.cards import ModelSaid
 from tcoder.frontends.sanitise import clean
-from tcoder.frontends.transcript import ModelSaid
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.frontends.tui.screens.pick import pick
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tcoder.frontends import explain, export, report_file
+from tcoder.frontends.cards import NoticeLine
 from tcoder.frontends.figures import clock, cost, plural
 from tcoder.frontends.startup import LINES
-from tcoder.frontends.transcript import NoticeLine
 from tcoder.frontends.tui.screens.entry import enter
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.frontends.tui.screens.pick import pick

@@ -15,11 +15,11 @@ from textual.timer import Timer
 
 from tcoder.frontends.actions import BY_ID
 from tcoder.frontends.bars import MODES
-from tcoder.frontends.blocks import proposed
+from tcoder.frontends.cards import ToolCard
+from tcoder.frontends.diff_rows import proposed
 from tcoder.frontends.glyphs import ascii_only
 from tcoder.frontends.present import question_lines
 from tcoder.frontends.sanitise import clean_line
-from tcoder.frontends.transcript import ToolCard
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.palette import Palette
 from tcoder.frontends.tui.screens.prompting import PromptingScreen

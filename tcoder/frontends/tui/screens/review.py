@@ -12,6 +12,7 @@ from tcoder.frontends.figures import plural
 from tcoder.frontends.lines import Line, line
 from tcoder.frontends.markdown import Row
 from tcoder.frontends.sanitise import clean
+from tcoder.frontends.tui import side_by_side
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.screens.text import Page
 from tcoder.frontends.tui.widgets.line import LinesWidget
@@ -30,7 +31,10 @@ class ReviewScreen(Screen[None]):
     ReviewScreen #title, ReviewScreen #foot { height: auto; max-height: 8; background: $panel; padding: 0 1; }
     ReviewScreen #files { width: 34%; max-width: 44; border-right: solid $primary 40%; }
     """
-    HINT = "a accept · x reject · r with reason · e edit · s split · u undo · A X file · j k hunk · J K file · c commit"
+    HINT = (
+        "a accept · x reject · r with reason · e edit · s split · u undo · A X file · j k hunk · J K file · "
+        "v split view · w wrap · c commit"
+    )
 
     def __init__(self, desk: Desk, state: ReviewState, edit: Edit, message: str = "") -> None:
         super().__init__()
@@ -42,6 +46,7 @@ class ReviewScreen(Screen[None]):
         self._committing = False
         self._rejected = 0  # rejections of this visit: each is a patch of its own, which `u` takes back
         self._reason: str | None = None
+        self._split = self._wrap = False
         glyphs = desk.startup.ascii_glyphs
         self._head = LinesWidget(id="title", palette=desk.palette, ascii_glyphs=glyphs)
         self._files = Page((), desk.palette, widget_id="files", ascii_glyphs=glyphs)
@@ -80,7 +85,7 @@ class ReviewScreen(Screen[None]):
         self._files.set_all(files or [line(("nothing has changed", "dim"))], keep=True)
         self._files.reveal(self._file, self._file)
         if (file := self._current_file) is not None:
-            lines, first, last = reviews.hunk_lines(file, self._hunk)
+            lines, first, last = reviews.hunk_lines(file, self._hunk, self._body)
             self._page.set_all(lines, keep=True)
             self._page.reveal(first, last)
         else:
@@ -88,6 +93,14 @@ class ReviewScreen(Screen[None]):
         foot = self._foot_lines(note)
         self._foot.styles.height = len(foot)
         self._foot.show_lines(foot)
+
+    def _body(self, hunk: ReviewHunk) -> list[Line]:
+        """A hunk's lines: in two columns, wrapped, or as they are."""
+        width = self._page.content_size.width - 2
+        if self._split and width >= 2 * side_by_side.NARROWEST:
+            return side_by_side.columns(hunk.lines, width)
+        lines = reviews.hunk_body(hunk)
+        return [part.line for of in lines for part in wrap(Row(of, 1, 1), max(20, width))] if self._wrap else lines
 
     def _foot_lines(self, note: str) -> list[Line]:
         if self._reason is not None:
@@ -166,6 +179,13 @@ class ReviewScreen(Screen[None]):
                     await self._do(EditHunk(hunk.id, edited))
             case "s" if hunk is not None:
                 await self._do(SplitHunk(hunk.id))
+            case "v":
+                self._split = not self._split
+                narrow = self._split and self._page.content_size.width - 2 < 2 * side_by_side.NARROWEST
+                self._show("too narrow for two columns" if narrow else "")
+            case "w":
+                self._wrap = not self._wrap
+                self._show()
             case "c":
                 self._committing = True
                 self._show()

@@ -8,10 +8,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tcoder.frontends import blocks as block_rows
-from tcoder.frontends.blocks import Fold
+from tcoder.frontends.cards import Block, Thought, ToolCard
 from tcoder.frontends.figures import plural
+from tcoder.frontends.folding import Fold
 from tcoder.frontends.lines import plain
-from tcoder.frontends.transcript import Block, Thought, ToolCard
 from tcoder.frontends.tui.layout import Laid, Layout, guess, text_between
 from tcoder.frontends.tui.palette import Palette
 from tcoder.frontends.tui.scrolling import Anchor, bottom, move, window
