@@ -15,14 +15,14 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 def diff_rows(diff: str) -> list[Row]:
     """Changed lines with their numbers; file headers only where there is more than one file. A line counts as one of
     its hunk as long as the hunk's header announces more."""
-    many = diff.count("\n+++ ") > 1
     out: list[Row] = []
+    names: list[int] = []  # where the files' names stand
     old = new = old_left = new_left = 0
     for text in clean(diff).rstrip("\n").split("\n") if diff else []:
         if hunk := _HUNK.match(text):
             old, new = int(hunk[1]), int(hunk[3])
             old_left, new_left = int(hunk[2] or 1), int(hunk[4] or 1)
-            if out:
+            if out and len(out) - 1 not in names:
                 out.append(Row((Span("    ⋯", "dim"),), 5))
         elif text.startswith("+") and (new_left > 0 or not text.startswith("+++ ")):
             out.append(_numbered(new, "+", text[1:], "added"))
@@ -30,12 +30,13 @@ def diff_rows(diff: str) -> list[Row]:
         elif text.startswith("-") and (old_left > 0 or not text.startswith("--- ")):
             out.append(_numbered(old, "−", text[1:], "removed"))
             old, old_left = old + 1, old_left - 1
-        elif text.startswith("+++ ") and many:
+        elif text.startswith("+++ "):
+            names.append(len(out))
             out.append(Row((Span("  ", "dim"), Span(text[4:].removeprefix("b/"), "path")), 2, 2, wrap=False))
         elif text.startswith((" ", "\t")) or not text:
             out.append(_numbered(new, " ", text[1:], "dim"))
             old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1
-    return out
+    return out if len(names) > 1 else [row for at, row in enumerate(out) if at not in names]
 
 
 def _numbered(number: int, sign: str, text: str, role: Role) -> Row:
