@@ -86,3 +86,25 @@ def test_linters_are_found_beside_the_tests(tmp_path: Path) -> None:
         ("ruff check .", "lint"),
         ("mypy .", "types"),
     ]
+
+
+@pytest.mark.parametrize(("wanted", "command"), [("", "python3 -m pytest"), ("3.12.1\n", None)])
+def test_a_shim_of_pyenv_stands_for_the_version_that_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, command: str | None
+) -> None:
+    pyenv = write(
+        tmp_path / "pyenv",
+        {
+            "shims/python3": "#!/bin/sh\n",
+            "version": "3.11.7\n",
+            "versions/3.11.7/bin/python": "",
+            "versions/3.11.7/lib/python3.11/site-packages/pytest/__init__.py": "",
+            "versions/3.12.1/bin/python": "",
+        },
+    )
+    (pyenv / "shims/python3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(pyenv / "shims"))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    files = {"tests/test_a.py": PYTEST_TEST} | ({".python-version": wanted} if wanted else {})
+    found = find(write(tmp_path / "project", files))[0]
+    assert found.command == command or (command is None and "tcoder's" in found.why)

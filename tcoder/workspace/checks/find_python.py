@@ -116,19 +116,32 @@ def interpreters(evidence: Evidence) -> list[Interpreter]:
             found.append(Interpreter(f"{prefix} python", lock, None))
     if table(evidence.pyproject, "tool", "hatch", "envs") and shutil.which("hatch") and not found:
         found.append(Interpreter("hatch run python", "hatch environments in pyproject.toml", None))
-    found.append(_from_path())
+    found.append(_from_path(evidence))
     if sys.prefix != sys.base_prefix or found[-1].prefix != sys.executable:
         own = find_spec("pytest") is not None
         found.append(Interpreter(sys.executable, "no environment of its own was found, so tcoder's", own))
     return found
 
 
-def _from_path() -> Interpreter:
+def _from_path(evidence: Evidence) -> Interpreter:
     for name in ("python3", "python"):
         path = shutil.which(name)
         if path:
-            return Interpreter(name, f"{name} on the PATH", _has_pytest(Path(path).resolve().parent.parent))
+            return Interpreter(name, f"{name} on the PATH", _has_pytest(_prefix(Path(path), evidence)))
     return Interpreter(sys.executable, "there is no Python on the PATH", find_spec("pytest") is not None)
+
+
+def _prefix(program: Path, evidence: Evidence) -> Path:
+    """The installation that `program` belongs to. A shim of pyenv stands for the version that the project's
+    `.python-version` names, else for the user's own choice."""
+    if program.parent.name == "shims":
+        root = program.parent.parent
+        chosen = root / "version"
+        names = f"{evidence.text('.python-version')} {chosen.read_text() if chosen.is_file() else ''}".split()
+        for name in names:
+            if "/" not in name and (root / "versions" / name / "bin").is_dir():
+                return root / "versions" / name
+    return program.resolve().parent.parent
 
 
 def _has_pytest(prefix: Path) -> bool:
