@@ -58,7 +58,8 @@ class ChecksSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of a run by the size of its task (`tier`); a number of one's own replaces the tier's, 0 = no limit.
     `max_context` is in tokens, `compact_at` the share of it at which the conversation is made shorter, `tool_output`
-    the characters of one tool result that the model is shown."""
+    the characters of one tool result that the model is shown, `outline` the tokens of the repository's outline that it
+    begins with (never for local models)."""
 
     tier: Tier = "medium"
     max_turns: int | None = None
@@ -68,6 +69,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_context: int | None = None
     compact_at: Annotated[float, Meta(ge=0.2, le=0.95)] | None = None
     tool_output: Annotated[int, Meta(ge=1_000)] | None = None
+    outline: Annotated[int, Meta(ge=0, le=20_000)] | None = None
 
 
 class RuleSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,9 +12,9 @@ WARN_AT = 0.8
 OUTPUT_RESERVE = 4_096
 
 TIERS: dict[Tier, Budget] = {
-    "small": Budget(40, Decimal(1), None, 1_800, max_context=32_000, tool_output=8_000),
-    "medium": Budget(200, Decimal(10), None, 4 * 3_600, max_context=128_000, tool_output=24_000),
-    "long": Budget(2_000, Decimal(100), None, 24 * 3_600, max_context=1_000_000, tool_output=24_000),
+    "small": Budget(40, Decimal(1), None, 1_800, max_context=32_000, tool_output=8_000, outline=300),
+    "medium": Budget(200, Decimal(10), None, 4 * 3_600, max_context=128_000, tool_output=24_000, outline=600),
+    "long": Budget(2_000, Decimal(100), None, 24 * 3_600, max_context=1_000_000, tool_output=24_000, outline=1_500),
 }
 
 
@@ -26,8 +26,8 @@ class Spending(Struct, frozen=True):
 
 
 def review(budget: Budget, usage: Usage, elapsed_s: float) -> Spending:
-    """Hold the spending of a turn against its budget. Money of unknown price cannot be held against a limit: that is
-    said at the start of the run, not here."""
+    """Hold the spending of a turn against its budget. Money of unknown price cannot be held against a limit:
+    see `unpriced`."""
     shares: list[tuple[str, float, float]] = []
     if budget.max_turns is not None:
         shares.append((f"{usage.calls} of {budget.max_turns} model calls", usage.calls, budget.max_turns))
@@ -41,6 +41,17 @@ def review(budget: Budget, usage: Usage, elapsed_s: float) -> Spending:
         if used >= limit:
             return Spending(spent=f"budget spent: {text}")
     return Spending(low=tuple(text for text, used, limit in shares if used >= WARN_AT * limit))
+
+
+def unpriced(budget: Budget, variant: ModelVariant, usage: Usage) -> str:
+    """Why the limit in money cannot be kept; empty when it can, or when there is none."""
+    if budget.max_cost is None:
+        return ""
+    if variant.price is None:
+        return f"the price of {variant.id} is not known, so the limit of ${budget.max_cost} cannot be kept"
+    if usage.calls and usage.cost is None:
+        return f"{variant.id} does not say what it used, so the limit of ${budget.max_cost} cannot be kept"
+    return ""
 
 
 def context_limit(budget: Budget, variant: ModelVariant) -> int:

@@ -39,7 +39,7 @@ from tcoder.protocol.messages import AssistantMessage, ToolCall, ToolResult
 from tcoder.protocol.ops import Decide
 from tcoder.protocol.permissions import Question, Verdict
 from tcoder.protocol.plan import PlanStep
-from tcoder.protocol.request import CacheBreak, ModelReply, ModelRequest, TextDelta
+from tcoder.protocol.request import CacheBreak, ModelReply, ModelRequest, RetryDelta, TextDelta
 from tcoder.protocol.variant import ModelVariant
 from tcoder.tools.base import Kind, Reply, ToolContext
 from tcoder.tools.edit import apply
@@ -158,6 +158,10 @@ class Turn:
         spending = budget.review(self.env.budget, self.state.turn_usage, self.elapsed_s)
         if spending.spent:
             raise halt.budget_spent(spending.spent)
+        if self.env.budget.cost_asked and (
+            why := budget.unpriced(self.env.budget, self.variant, self.state.turn_usage)
+        ):
+            self.warn("budget", why)
         fresh = [text for text in spending.low if text.split(" of ")[-1] not in self._low]
         for text in fresh:
             self._low.add(text.split(" of ")[-1])
@@ -217,6 +221,8 @@ class Turn:
                     continue
                 if isinstance(part, TextDelta):
                     partial.append(part.text)
+                elif isinstance(part, RetryDelta):
+                    partial.clear()
                 self.emit(part)
         except ModelError as error:
             self.record(ModelFailed(number, error.failure, error.message, error.hint, "".join(partial)))

@@ -196,6 +196,7 @@ def _build_parser() -> _Parser:
     rights.add_argument("--append-system-prompt", default="", metavar="FILE")
 
     limits = parser.add_argument_group("budgets")
+    limits.add_argument("--budget", choices=("small", "medium", "long"), help="the size of the task: sets all of these")
     limits.add_argument("--max-turns", type=_positive, metavar="N", help="model responses")
     limits.add_argument("--max-cost", "--max-budget-usd", "--max-price", type=_money, metavar="USD")
     limits.add_argument("--max-tokens", type=_positive, metavar="N")

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tcoder import __version__
 from tcoder.agent import context, loop
+from tcoder.agent.budget import unpriced
 from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Loaded, collecting_nothing, copy, load, private_folder
@@ -28,6 +29,7 @@ from tcoder.app.place import Place, find_session
 from tcoder.config import Settings
 from tcoder.index import Index
 from tcoder.plugins import loader
+from tcoder.protocol.budget import Usage
 from tcoder.protocol.codec import encode_line
 from tcoder.protocol.errors import JournalError, NoModelError, UsageError
 from tcoder.protocol.events import Notice, Progress, Recorded, SessionResumed, SessionStarted, VariantChanged
@@ -132,6 +134,8 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     problems = (*place.config.notices, *([hidden] if hidden else ()), *plugins.problems)
     for problem in (*problems, *(loaded.problems if loaded else ())):
         session.record(Notice("warning", "start", problem))
+    if not env.budget.cost_asked and (why := unpriced(env.budget, chosen["standard"], Usage())):
+        session.record(Notice("info", "budget", why))  # a limit that a person set is warned of in each turn
     return Opened(session, env, ledger.opened)
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from tcoder.protocol.budget import Tier
 from tcoder.protocol.permissions import Approval
 from tcoder.protocol.variant import Dialect, Effort
 
@@ -62,6 +63,7 @@ class Options(Struct, frozen=True):
     patch_out: str = ""
     summary_out: str = ""
     # budgets
+    budget: Tier | None = None
     max_turns: int | None = None
     max_cost: Decimal | None = None
     max_tokens: int | None = None
@@ -108,6 +110,7 @@ class Options(Struct, frozen=True):
             "add_dirs": self.add_dirs,
         }
         budget = {
+            "tier": self.budget,
             "max_turns": self.max_turns,
             "max_cost": self.max_cost,
             "max_tokens": self.max_tokens,

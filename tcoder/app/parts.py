@@ -127,6 +127,8 @@ def budget_of(settings: Settings) -> Budget:
         max_context=_limit(limits.max_context, tier.max_context),
         compact_at=limits.compact_at or tier.compact_at,
         tool_output=limits.tool_output or tier.tool_output,
+        outline=tier.outline if limits.outline is None else limits.outline,
+        cost_asked=bool(limits.max_cost),
     )
 
 

@@ -37,7 +37,7 @@ def choose(settings: Settings, environ: Mapping[str, str]) -> dict[VariantName, 
     if fast:
         found["fast"] = _resolve(fast, settings, environ, "fast", wanted)
     elif own := catalogue.fast_of(found["standard"]):
-        found["fast"] = own
+        found["fast"] = replace(own, context_window=_window(own, settings))
     return found
 
 
@@ -75,8 +75,13 @@ def _resolve(
         speed=wanted.speed or variant.speed,
         max_output=wanted.max_output or variant.max_output,
         api_key_env=(provider.api_key_env if provider else "") or variant.api_key_env,
-        context_window=(provider.context_window if provider else None) or variant.context_window,
+        context_window=(provider.context_window if provider else None) or _window(variant, settings),
     )
+
+
+def _window(variant: ModelVariant, settings: Settings) -> int:
+    """Of the embedded engine the context that it is started with."""
+    return settings.local.context if variant.provider == "local" else variant.context_window
 
 
 def own_url(settings: Settings, environ: Mapping[str, str], variant: ModelVariant) -> bool:

@@ -4,6 +4,7 @@ The data is in `catalogue.toml`; models of the embedded engine are those that `l
 """
 
 import difflib
+import os
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tcoder.models.local.folders import local_folders, own_file
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.variant import Dialect, Effort, ModelVariant, Price, Strategy, VariantName
 
@@ -75,7 +77,8 @@ def resolve(
 
     A model that the catalogue does not list is used with its provider's properties and an unknown price. With a
     `base_url` of one's own the provider may be unknown or left out, and prices are unknown too, since somebody else
-    bills. Raises `ModelError`: `unknown_model` (an unknown provider, a local model without weights to be had) with the
+    bills. Raises `ModelError`: `unknown_model` (an unknown provider, a local model that is neither listed nor a file of
+    the person's own) with the
     nearest known name as its hint, `bad_request` for an effort that the model does not have.
     """
     provider_name, slash, model = model_id.partition("/")
@@ -87,7 +90,10 @@ def resolve(
     if not model:
         raise ModelError("unknown_model", f"{model_id!r} names no model", f"add one: {provider_name}/…")
     if provider_name == "local" and not base_url and model_id not in local_ids():
-        raise ModelError("unknown_model", f"There is no local model {model!r}", f"there are: {', '.join(local_ids())}")
+        folder = local_folders(os.environ).weights
+        if own_file(model, folder) is None:
+            hint = f"there are: {', '.join(local_ids())}; a .gguf file of your own is taken from {folder}"
+            raise ModelError("unknown_model", f"There is no local model {model!r}", hint)
     entry = entry_of(model_id) or ModelEntry(id=model_id)
     if effort is not None and entry.efforts and effort not in entry.efforts:
         known = ", ".join(entry.efforts)

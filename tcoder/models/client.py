@@ -20,7 +20,7 @@ from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.handles import Model
 from tcoder.protocol.messages import AssistantMessage, Message, ReasoningPart
-from tcoder.protocol.request import CallDelta, ModelPart, ModelReply, ModelRequest, RetryDelta
+from tcoder.protocol.request import ModelPart, ModelReply, ModelRequest, RetryDelta
 from tcoder.protocol.variant import Dialect, ModelVariant, Served
 
 _DIALECTS: dict[Dialect, DialectCodec] = {
@@ -85,15 +85,14 @@ class HttpModel:
         return f"HttpModel({self._base_url!r})"
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelPart, None]:
-        """See `Model.stream`. An answer that broke off is asked for again only if it had shown no tool call yet."""
+        """See `Model.stream`. An answer that broke off is asked for again: nothing of it has run, since calls run only
+        from whole answers."""
         failures, waited = 0, 0.0
         request = self._without_refused(request)
         while True:
-            began_call = False
             try:
                 async with aclosing(self._once(request, failures)) as parts:
                     async for part in parts:
-                        began_call = began_call or isinstance(part, CallDelta)
                         yield part
                 return
             except ReasoningRefusedError as error:
@@ -106,7 +105,7 @@ class HttpModel:
             except ModelError as error:
                 failures += 1
                 wait = wait_before_retry(error, failures, waited, self._retry_budget_s, self._chance())
-                if wait is None or began_call:
+                if wait is None:
                     raise self._scrubbed(error, failures) from None
                 waited += wait
                 shown = self._scrubbed(error, 0)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from tcoder.models.needle import NeedleReport, ask_needles
+from tcoder.models.speed import tokens_per_s
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.handles import Model
@@ -124,9 +125,7 @@ def _user(text: str) -> UserMessage:
 
 
 def _speed(asked: _Asked) -> float | None:
-    usage = asked.reply.message.usage if asked.reply else None
-    streaming = asked.seconds - (asked.first_s or 0.0)
-    return usage.output / streaming if usage and usage.output > 1 and streaming > 0 else None
+    return tokens_per_s(asked.reply.message, asked.first_s, asked.seconds) if asked.reply else None
 
 
 def _streaming(asked: _Asked) -> ProbeCheck:

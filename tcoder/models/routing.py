@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tcoder.models.pricing import cost
+from tcoder.models.speed import tokens_per_s
 from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.messages import AssistantMessage
@@ -146,8 +147,7 @@ class Sample(Struct, frozen=True):
 def sample_of(stop: VariantName, message: AssistantMessage, served: Served) -> Sample:
     """The figures of one `ModelAnswered`."""
     usage = message.usage
-    streaming = served.duration_s - (served.first_token_s or 0.0)
-    speed = usage.output / streaming if usage and usage.output > 1 and streaming > 0 else None
+    speed = tokens_per_s(message, served.first_token_s, served.duration_s)
     return Sample(stop, message.model, served.first_token_s, speed, usage.cost if usage else None)
 
 

@@ -50,7 +50,9 @@ class Budget(Struct, frozen=True):
     """Limits of a run; None = unlimited. A turn here is one model response. Money in US dollars, time in seconds.
 
     Of the model's context window at most `max_context` tokens are used, and compaction begins at `compact_at` of what
-    may be used. `tool_output` is how many characters of one tool result the model is shown."""
+    may be used. `tool_output` is how many characters of one tool result the model is shown, `outline` how many tokens
+    the repository's outline above the conversation may have. `cost_asked` says that a person set `max_cost`, not the
+    size of the task."""
 
     max_turns: int | None = None
     max_cost: Decimal | None = None
@@ -59,3 +61,5 @@ class Budget(Struct, frozen=True):
     max_context: int | None = None
     compact_at: float = 0.8
     tool_output: int = 24_000
+    outline: int = 0
+    cost_asked: bool = False

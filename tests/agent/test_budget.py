@@ -7,14 +7,14 @@ import pytest
 from support.desk import Desk
 from support.live import live, turn
 
-from tcoder.agent.budget import TIERS, Spending, compact_at, context_limit, review
+from tcoder.agent.budget import TIERS, Spending, compact_at, context_limit, review, unpriced
 from tcoder.agent.journal import load
 from tcoder.agent.state import replay
 from tcoder.app.parts import budget_of
 from tcoder.config import BudgetSettings, Settings
 from tcoder.protocol.budget import Budget, Usage
 from tcoder.protocol.events import NoteAdded, Notice
-from tcoder.protocol.variant import ModelVariant
+from tcoder.protocol.variant import ModelVariant, Price
 
 
 def spent(calls: int = 1, tokens: int = 0, cost: str | None = None) -> Usage:
@@ -53,7 +53,7 @@ def test_spending_is_held_against_every_limit(budget: Budget, usage: Usage, elap
 )
 def test_a_tier_gives_the_limits_and_a_person_replaces_them(settings: BudgetSettings, expected: Budget | None) -> None:
     budget = budget_of(Settings(budget=settings))
-    assert budget == (expected or Budget(tool_output=TIERS["small"].tool_output))
+    assert budget == (expected or Budget(tool_output=TIERS["small"].tool_output, outline=TIERS["small"].outline))
 
 
 def test_tiers_grow() -> None:
@@ -87,6 +87,35 @@ def read(path: str) -> dict[str, Any]:
     return {"calls": [{"name": "read", "arguments": {"path": path}}]}
 
 
+KNOWN = ModelVariant("x/m", "m", "x", "u", price=Price(Decimal(2), Decimal(10)))
+UNKNOWN = ModelVariant("x/m", "m", "x", "u")
+
+
+@pytest.mark.parametrize(
+    ("budget", "variant", "usage", "says"),
+    [
+        (Budget(max_cost=Decimal(2)), UNKNOWN, Usage(), "the price of x/m is not known"),
+        (Budget(max_cost=Decimal(2)), KNOWN, spent(), "does not say what it used"),
+        (Budget(max_cost=Decimal(2)), KNOWN, spent(cost="1"), ""),
+        (Budget(max_cost=Decimal(2)), KNOWN, Usage(), ""),
+        (Budget(), UNKNOWN, spent(), ""),
+    ],
+)
+def test_money_that_cannot_be_counted_is_said(budget: Budget, variant: ModelVariant, usage: Usage, says: str) -> None:
+    why = unpriced(budget, variant, usage)
+    assert says in why and bool(why) is bool(says)
+
+
+def test_a_limit_in_money_for_a_model_of_unknown_price_is_a_warning_of_the_run(desk: Desk, serve: Any) -> None:
+    ended = desk.ask(serve({"text": "It is so."}), "what is here?", "--max-cost", "0.5", "--json")
+    assert ended.code == 0
+    assert ended.result["usage"]["cost"] is None
+    warnings = [text for text in ended.result["warnings"] if "price" in text]
+    assert len(warnings) == 1 and "$0.5 cannot be kept" in warnings[0]
+    usual = desk.ask(serve({"text": "It is so."}), "what is here?", "--json").result["warnings"]
+    assert not any("price" in text for text in usual)
+
+
 async def test_a_run_is_told_at_four_fifths_and_stopped_at_the_limit(desk: Desk, serve: Any) -> None:
     server = serve(*(read(f"no-such-file-{number}") for number in range(9)))
     async with live(desk, server, max_turns=5) as session:
@@ -97,14 +126,29 @@ async def test_a_run_is_told_at_four_fifths_and_stopped_at_the_limit(desk: Desk,
         assert [e.text for e in events if isinstance(e, NoteAdded) and e.topic == "budget"] == [
             "Budget: 4 of 5 model calls used. Finish what is most important now."
         ]
-        assert len([e for e in events if isinstance(e, Notice) and e.topic == "budget"]) == 1
+        assert [e.text for e in events if isinstance(e, Notice) and e.level == "warning"] == ["4 of 5 model calls used"]
         assert not session.state.unanswered
         live_state = session.state
     stored = next((desk.home / "state" / "projects").glob("*/*.jsonl"))
     assert replay(recorded.event for recorded in load(stored).events) == live_state
 
 
-async def test_money_is_exceeded_by_one_call_at_most(desk: Desk, serve: Any) -> None:
+async def test_money_is_exceeded_by_one_call_at_most(desk: Desk, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At $4 a million tokens in, ten cents end in the third call of ten thousand tokens."""
+    usage = {"prompt": 10_000, "cached": 0, "output": 0}
+    server = serve(*({**read(f"nothing-{number}"), "usage": usage} for number in range(9)))
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    async with live(desk, server, base_url="", model="anthropic/claude-opus-5-5", max_cost=Decimal("0.1")) as session:
+        price = session.env.variants["standard"].price
+        assert price is not None
+        outcome = (await turn(session, "look around")).outcome
+        assert (outcome.status, outcome.exit_code) == ("budget", 5)
+        assert len(server.requests) == 3
+        assert outcome.usage.cost == 30_000 * price.input / 1_000_000
+
+
+async def test_tokens_are_exceeded_by_one_call_at_most(desk: Desk, serve: Any) -> None:
     usage = {"prompt": 1_000_000, "cached": 0, "output": 0}
     server = serve(*({**read(f"nothing-{number}"), "usage": usage} for number in range(9)))
     async with live(desk, server, max_tokens=2_500_000) as session:

@@ -35,6 +35,7 @@ def parsed(*argv: str) -> Options:
         (["-r", "2026"], "resume", "2026"),
         (["--allowed-tools", "read,search", "--task", "t"], "allowed_tools", ("read", "search")),
         (["--add-dir", "a", "--add-dir", "b"], "add_dirs", ("a", "b")),
+        (["--budget", "long", "--task", "t"], "budget", "long"),
         (["--max-time", "1.5"], "max_time", 1.5),
         (["--output-format", "stream-json", "--json"], "output_format", "stream-json"),
     ],
@@ -55,6 +56,7 @@ def test_words(argv: list[str], field: str, value: object) -> None:
         (["--max-cost", "cheap"], "not an amount of US dollars"),
         (["--max-cost", "nan"], "must not be negative"),
         (["--max-time", "-1"], "max-time"),
+        (["--budget", "huge"], "invalid choice"),
         (["--approval", "never"], "invalid choice"),
     ],
 )

@@ -1,4 +1,5 @@
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,18 @@ def test_the_fast_end_can_be_another_model_and_for_local_ones_is_the_smaller() -
     assert fast_of(small) is None
     assert (large.strategy, large.json_schema, large.provider) == ("guided", True, "local")
     assert cost(Usage(input_uncached=1000, output=10, calls=1), large.price) == 0
+
+
+def test_a_model_file_of_ones_own_is_taken_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TCODER_MODELS_DIR", str(tmp_path))
+    with pytest.raises(ModelError, match=str(tmp_path)):
+        resolve("local/mine")
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+    found = resolve("local/mine")
+    assert (found.model, found.provider, found.strategy) == ("mine", "local", "guided")
+    assert not any(quirk.startswith("fill_") for quirk in found.quirks)  # which markers it knows cannot be told
+    assert cost(Usage(input_uncached=1000, calls=1), found.price) == 0
+    assert resolve(f"local/{tmp_path / 'mine.gguf'}").provider == "local"
 
 
 def test_an_unknown_model_has_an_unknown_price() -> None:

@@ -217,14 +217,24 @@ async def test_r04_a_reset_in_the_text_repeats_the_turn(dialect: Dialect) -> Non
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-async def test_r04_a_reset_in_a_call_gives_no_reply_and_so_no_call(dialect: Dialect) -> None:
+async def test_r04_a_reset_in_a_call_repeats_the_turn_since_the_call_never_ran(dialect: Dialect) -> None:
     step = {"calls": [{"name": "read", "arguments": {"path": "x" * 600}}], "cut_after": 1500}
     with ModelServer([step, TEXT]) as server:
         heard = await ask(server, dialect=dialect, waits=[])
-    assert heard.reply is None
     assert heard.calls[0][0] == "read"
+    assert [r.kind for r in heard.retries] == ["network"]
+    assert heard.reply is not None
+    assert heard.reply.message.calls == ()
+    assert heard.reply.message.text == "Hello there"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_r04_a_call_that_is_cut_every_time_gives_no_reply(dialect: Dialect) -> None:
+    with ModelServer([{"calls": [{"name": "read", "arguments": {"path": "x" * 600}}], "cut_after": 1500}]) as server:
+        heard = await ask(server, dialect=dialect, waits=[])
+    assert heard.reply is None
     assert failure(heard) == "network"
-    assert len(server.requests) == 1
+    assert len(server.requests) == 6
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -77,7 +77,7 @@ async def test_a_probe_over_the_wire(dialect: Any) -> None:
     usage = {"prompt": 2000, "cached": 1900, "output": 50}
     calls: Step = {"calls": [{"name": "weather", "arguments": {"city": "Oslo"}}]}
     script: list[Step] = [
-        {"text": "1 2 3 4", "usage": usage, "delay": 0.002},
+        {"text": "1 2 3 4 5 6 7 8 9", "usage": usage, "delay": 0.03},
         calls,
         {"text": "17"},
         {"text": "x", "usage": usage},

