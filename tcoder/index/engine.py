@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from tcoder.index import locating, outline, past, references
+from tcoder.index import locating, outline, past, references, related
 from tcoder.index.git import git
 from tcoder.index.history import History
 from tcoder.index.languages import language_of, role_of
@@ -22,7 +22,7 @@ from tcoder.index.store import Place, SegmentHead, Store
 from tcoder.index.tags import tags
 from tcoder.index.terms import split
 from tcoder.index.worker import Built, Job, read_source, run
-from tcoder.protocol.location import FileHit, IndexReport, IndexState, Location, Symbol, SymbolHit
+from tcoder.protocol.location import IndexReport, IndexState, Location, Symbol, SymbolHit
 
 T = TypeVar("T")
 # a file whose time stamp is this young when it was read may change again without showing it
@@ -31,6 +31,7 @@ SMALL_BYTES = 100_000
 SMALL_FILES = 20
 SMALL_SEGMENTS = 40
 FORGET_DAYS = 60
+MAX_USERS = 20
 
 
 class Entry(NamedTuple):
@@ -334,8 +335,31 @@ class Engine:
             folders.update("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
         return [*files, *folders]
 
-    def related_tests(self, paths: Iterable[str]) -> tuple[FileHit, ...]:
-        return tuple(references.related_tests(tuple(paths), self.entries))
+    def related_tests(self, paths: Sequence[str]) -> tuple[str, ...]:
+        tests = [path for path in self.entries if role_of(path) == "test"]
+        found = related.rank(paths, tests, self._imports_of(paths, frozenset(tests)))
+        if found:
+            return found
+        # nothing tests it directly: what tests those that import it
+        sources = frozenset(path for path in self.entries if role_of(path) == "source")
+        importing = self._imports_of(paths, sources)
+        users = [
+            user for user, lines in importing.items() if any(related.imports(user, lines, path) for path in paths)
+        ][:MAX_USERS]
+        return related.rank(users, tests, self._imports_of(users, frozenset(tests))) if users else ()
+
+    def _imports_of(self, paths: Sequence[str], among: frozenset[str]) -> dict[str, tuple[str, ...]]:
+        """The import statements of files that have the name of one of the modules somewhere."""
+        terms = {split(related.module_name(path).encode())[0] for path in paths if related.module_name(path)}
+        holding = {path for term in terms for path in self._holding(term) if path in among and path not in paths}
+        return {path: self.facts(path).imports for path in sorted(holding)}
+
+    def _holding(self, term: str) -> Iterable[str]:
+        """Files that have a term."""
+        for id_, data in self.store.postings(term):
+            if segment := self.segments.get(id_):
+                for code in unpack(data).files:
+                    yield from segment.paths[code >> 8]
 
 
 def _racy(found: Stamp) -> bool:

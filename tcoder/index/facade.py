@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 from tcoder.index import completion, searching
 from tcoder.protocol.errors import ToolError
 from tcoder.protocol.location import (
-    FileHit,
     IndexReport,
     IndexState,
     Location,
@@ -123,10 +122,11 @@ class Index:
         engine = await self._ready()
         return await self._call(lambda: tuple(completion.rank(engine.all_paths(), fragment, limit)))
 
-    async def related_tests(self, paths: Sequence[str]) -> tuple[FileHit, ...]:
-        """Test files that go with source files, by name and by import, best first."""
+    async def related_tests(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Test files that go with these files, closest first: named after one of them, then importing one; those of
+        what imports them when there is none of their own."""
         engine = await self._ready()
-        return await self._call(lambda: engine.related_tests(paths))
+        return await self._call(lambda: engine.related_tests(tuple(paths)))
 
     def state(self) -> IndexState:
         """As of the last answer; costs nothing."""

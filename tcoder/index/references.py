@@ -1,10 +1,9 @@
-"""Answers from stored facts: definitions by name, what is around a line, tests that go with a file. Pure."""
+"""Answers from stored facts: definitions by name, what is around a line, what a test file is about. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
-from tcoder.index.languages import role_of
-from tcoder.protocol.location import FileHit, Symbol
+from tcoder.protocol.location import Symbol
 
 _TEST_WORDS = ("test", "tests", "spec", "specs", "it")
 
@@ -37,17 +36,3 @@ def subject(path: str) -> str:
     if stem[-4:] in ("Test", "Spec") or stem[-5:] == "Tests" or stem[-2:] == "IT":
         lower = lower.removesuffix("tests").removesuffix("test").removesuffix("spec").removesuffix("it")
     return lower.removeprefix("test") if stem.startswith("Test") else lower
-
-
-def related_tests(paths: Sequence[str], known: Iterable[str]) -> list[FileHit]:
-    """Test files whose name is that of one of the files; those in a nearer folder first."""
-    subjects = {subject(path): path for path in paths}
-    hits: list[FileHit] = []
-    for test in known:
-        if role_of(test) != "test" or test in paths:
-            continue
-        path = subjects.get(subject(test))
-        if path is not None:
-            shared = len(set(path.split("/")[:-1]) & set(test.split("/")[:-1]))
-            hits.append(FileHit(test, round(0.5 + 0.5 * shared / (1 + path.count("/")), 3), (f"named after `{path}`",)))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.path))

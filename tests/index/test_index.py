@@ -187,7 +187,15 @@ async def test_files_matching(index: Index) -> None:
 
 
 async def test_related_tests(index: Index) -> None:
-    assert [hit.path for hit in await index.related_tests(["app/color.py"])] == ["tests/test_color.py"]
+    assert await index.related_tests(["app/color.py"]) == ("tests/test_color.py",)
+    assert await index.related_tests(["README.md"]) == ()
+
+
+async def test_tests_that_import_what_uses_a_file(index: Index, root: Path) -> None:
+    (root / "app" / "deep.py").write_text("def convert_angle(): pass\n")
+    (root / "app" / "color.py").write_text("from app.deep import convert_angle\n")
+    await index.changed(["app/deep.py", "app/color.py"])
+    assert await index.related_tests(["app/deep.py"]) == ("tests/test_color.py",)
 
 
 async def test_changes_are_known_at_once(index: Index, root: Path) -> None:
