@@ -25,7 +25,9 @@ class Environment:
     `ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
     that is unknown or switched off. `private` is the session's own folder outside of the
     repository. `frame` reads again what stands above the conversation. `interactive` says whether a person can answer
-    questions. `yolo` skips questions but no denials. `sandbox` names what contains commands, empty = nothing does."""
+    questions. `yolo` skips questions but no denials. `sandbox` names what contains commands, empty = nothing does;
+    `wary` = something should and does not, so that every command is asked about. `writable` are further folders that
+    commands may change."""
 
     root: Path
     version: str
@@ -52,3 +54,5 @@ class Environment:
     sandbox: str = ""
     network: bool = False
     trusted: bool = False
+    wary: bool = False
+    writable: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import fcntl
 import gc
 import hashlib
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,13 +110,15 @@ def copy(events: Iterable[Recorded], path: Path) -> None:
 
 
 class Journal:
-    """The open file of one session. Opening raises `JournalError` when another process holds it."""
+    """The open file of one session. `redact` takes keys out of each line before it is written. Opening raises
+    `JournalError` when another process holds it."""
 
-    def __init__(self, path: Path, *, next_seq: int = 1) -> None:
+    def __init__(self, path: Path, *, next_seq: int = 1, redact: Callable[[bytes], bytes] | None = None) -> None:
         private_folder(path.parent)
         self.path = path
         self._seq = next_seq
         self._broken = ""
+        self._redact = redact
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -149,6 +151,8 @@ class Journal:
         if self._broken:
             return recorded
         line = encode_line(recorded)
+        if self._redact is not None:
+            line = self._redact(line)
         start = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, line)

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -> None:
     """Return when the call may run. Raises `DeniedError` with the reason, in words for the model."""
     touches = tool.touches(args)
-    asked = policy.PolicyCall(call.name, tool.kind, touches.paths, touches.command)
+    asked = policy.PolicyCall(call.name, tool.kind, touches.paths, touches.command, touches.typed, touches.looks)
     env = turn.env
     facts = _facts(env, asked)
     verdict = policy.judge(asked, turn.state.approval, env.grants.rules, facts)
+    turn.tools.clean = verdict.clean
     if verdict.decision == "allow":
         return
     if verdict.decision == "deny":
         raise DeniedError(f"denied: {verdict.reason}")
-    question = policy.question(call.id, asked, verdict, facts)
+    writes = (str(env.root), *env.writable) if facts.sandboxed else ()
+    question = policy.question(call.id, asked, verdict, facts, writes)
     if not env.interactive:
         turn.record(PermissionAsked(call.id, question, verdict))
         turn.record(PermissionAnswered(question.id, "deny", "headless", verdict.reason))
@@ -48,11 +50,13 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
 def _facts(env: "Environment", call: policy.PolicyCall) -> policy.PolicyFacts:
     cwd = str(env.runner.cwd)
     return policy.PolicyFacts(
-        sandboxed=bool(env.sandbox),
+        sandboxed=bool(env.sandbox) and not env.wary,
         network=env.network,
         trusted=env.trusted,
         root=str(env.root),
         cwd=cwd,
+        writable=env.writable if call.kind == "shell" else (),  # tools of ours stay below the root
         yolo=env.yolo,
+        wary=env.wary,
         targets=policy_targets.resolve(call, str(env.root), cwd),
     )

@@ -22,10 +22,11 @@ from tcoder.agent.rewind import events_before
 from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import SessionState, replay
 from tcoder.agent.stored import summarise_all
-from tcoder.app import parts, variants
+from tcoder.app import credentials, parts, variants
 from tcoder.app.instructions import read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_session
+from tcoder.app.printing import complain
 from tcoder.config import Settings
 from tcoder.index import Index
 from tcoder.plugins import loader
@@ -37,10 +38,10 @@ from tcoder.protocol.permissions import Approval
 from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 from tcoder.resources import plugin_folder
 from tcoder.tools import registry
+from tcoder.tools.redact import Redactor, secrets_of
 from tcoder.workspace.files.files import WorkspaceFiles
 from tcoder.workspace.ledger.ledger import Ledger
 from tcoder.workspace.ledger.prune import Rule, prune
-from tcoder.workspace.sandbox.environment import looks_secret
 
 OUTLINE_TOKENS = 1_000
 
@@ -60,7 +61,8 @@ class Opened:
 
     async def close(self) -> None:
         """End children and connections; the session itself is closed by its `Close` op."""
-        await self.env.runner.close()
+        for told in await self.env.runner.close():
+            complain(told)
         await self.env.model.close()
         await self.env.index.close()
         if ledger := self.opened_ledger():
@@ -74,9 +76,11 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     chosen = _variants(settings, interactive=interactive)
     loaded, journal_path, parent = _stored(options, place)
     session_id = journal_path.stem
-    journal = None if options.no_session else Journal(journal_path, next_seq=_next_seq(loaded))
+    redactor = Redactor((*secrets_of(os.environ), *credentials.kept(place.config.folders.config / credentials.FILE)))
+    next_seq = _next_seq(loaded)
+    journal = None if options.no_session else Journal(journal_path, next_seq=next_seq, redact=redactor.line)
     private = private_folder(place.sessions / session_id)
-    shell, contained = parts.open_shell(place, private)
+    contained = parts.open_shell(place, private, interactive=interactive)
     plugin_folders = (plugin_folder(), place.config.folders.config / "plugins")
     plugins = loader.load(plugin_folders, frozenset(settings.plugins.disabled))
     tests = parts.find_checks(place, options)
@@ -98,7 +102,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         strategy=None if settings.strategy == "auto" else settings.strategy,
         files=WorkspaceFiles(place.root),
         index=index,
-        runner=shell,
+        runner=contained.shell,
         ledger=ledger,
         tools=tools,
         resolve=lambda model: variants.choose(replace(settings, model=model, base_url=""), os.environ),
@@ -113,7 +117,9 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         max_attempts=settings.checks.max_attempts,
         interactive=interactive,
         yolo=options.yolo,
-        sandbox=contained,
+        sandbox=contained.mode,
+        wary=contained.wary,
+        writable=tuple(map(str, contained.writable)),
         network=settings.network == "on",
         trusted=place.trusted,
     )
@@ -128,10 +134,11 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     )
     session.observe(plugins.observer(session.record))
     if options.debug:
-        session.observe(_debug_log(options.debug))
+        session.observe(_debug_log(options.debug, redactor))
     _begin(session, place, session_id, parent, resumed=loaded is not None and not parent)
     _, hidden = read_instructions(place.root, parts.RULE_FILES)
-    problems = (*place.config.notices, *([hidden] if hidden else ()), *plugins.problems)
+    told = [one for one in (hidden, contained.notice) if one]
+    problems = (*place.config.notices, *told, *plugins.problems)
     for problem in (*problems, *(loaded.problems if loaded else ())):
         session.record(Notice("warning", "start", problem))
     if not env.budget.cost_asked and (why := unpriced(env.budget, chosen["standard"], Usage())):
@@ -210,11 +217,8 @@ def _strategy(strategy: Strategy) -> StrategyRunner:
     return loop.run
 
 
-def _debug_log(name: str) -> Callable[[Recorded], None]:
+def _debug_log(name: str, redactor: Redactor) -> Callable[[Recorded], None]:
     """Writes every event to a file as the journal has it, keys redacted. Raises `UsageError` when it cannot."""
-    from tcoder.tools.redact import Redactor  # late: few ask for a debug log
-
-    redactor = Redactor([value for key, value in os.environ.items() if looks_secret(key, value)])
     try:
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -7,6 +7,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.variant import ModelVariant
@@ -35,6 +36,16 @@ def key_for(variant: ModelVariant, environ: Mapping[str, str], file: Path, *, ow
         if key := environ.get(name, "").strip():
             return key
     return _from_file(variant, file)
+
+
+def kept(file: Path) -> tuple[str, ...]:
+    """Every key in `file`, so that none is written elsewhere; none when it cannot be read."""
+    try:
+        entries = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return ()
+    tables = (cast("dict[str, object]", entry) for entry in entries.values() if isinstance(entry, dict))
+    return tuple(key for table in tables if isinstance(key := table.get("key"), str))
 
 
 def _from_file(variant: ModelVariant, file: Path) -> str | None:

@@ -6,6 +6,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct
+
 from tcoder.agent import context
 from tcoder.agent.budget import TIERS
 from tcoder.app import credentials, variants
@@ -57,29 +59,48 @@ def open_model(place: Place, on_note: Callable[[str], None] | None = None) -> Mo
     return Switchboard(open_one)
 
 
-def open_shell(place: Place, spill: Path) -> tuple[Shell, str]:
-    """The session's shell and the name of what contains it (empty = nothing). Raises `SandboxError` when the sandbox
-    does not hold and no person switched it off."""
+class Opened(Struct, frozen=True):
+    """A shell and what contains it: `mode` is "bubblewrap", "reduced" (Landlock or macOS's profile, which do not hold
+    enough), or empty = nothing. `wary` = the sandbox was wanted and does not hold; `notice` says so."""
+
+    shell: Shell
+    mode: str = ""
+    wary: bool = False
+    notice: str = ""
+    writable: tuple[Path, ...] = ()
+
+
+def open_shell(place: Place, spill: Path, *, interactive: bool) -> Opened:
+    """The session's shell. Where the sandbox does not hold and no person switched it off, an interactive session gets
+    the reduced one and has to ask about every command; without a person this raises `SandboxError`."""
     settings = place.settings
     writable = tuple(Path(folder).expanduser().resolve() for folder in settings.add_dirs)
     if settings.sandbox == "off":
-        return Shell(place.root, sandbox=None, spill_dir=spill), ""
-    from tcoder.workspace.sandbox import sandbox  # late: not needed when it is switched off
+        return Opened(Shell(place.root, sandbox=None, spill_dir=spill), writable=writable)
+    from tcoder.workspace.sandbox import reduced, sandbox  # late: not needed when it is switched off
 
     folders = place.config.folders
     report = sandbox.probe(cache=folders.cache / "sandbox.json")
-    if not report.holds:
-        raise SandboxError(f"the sandbox does not hold here: {report.detail}", report.fix or "use --sandbox off")
-    own = (folders.config, folders.state, folders.data)
-    box = sandbox.Sandbox(
-        place.root,
-        writable=writable,
-        network=settings.network == "on",
-        allowed_hosts=settings.allow_hosts if settings.network == "allowlist" else (),
-        hidden=own,
-        overlay=report.overlay,
-    )
-    return Shell(place.root, sandbox=box, spill_dir=spill), report.mode
+    if report.holds:
+        box = sandbox.Sandbox(
+            place.root,
+            writable=writable,
+            network=settings.network == "on",
+            allowed_hosts=settings.allow_hosts if settings.network == "allowlist" else (),
+            hidden=(folders.config, folders.state, folders.data),
+            overlay=report.overlay,
+        )
+        return Opened(Shell(place.root, sandbox=box, spill_dir=spill), report.mode, writable=writable)
+    why = f"the sandbox does not hold here: {report.detail}"
+    if not interactive:
+        raise SandboxError(why, report.fix or "use --sandbox off")
+    mode = reduced.available()
+    notice = f"{why}. Every command is asked about"
+    if mode is None:
+        return Opened(Shell(place.root, sandbox=None, spill_dir=spill), "", True, f"{notice}. {report.fix}", writable)
+    less = reduced.Reduced(place.root, mode, writable=writable, network=settings.network == "on")
+    notice = f"{notice}, and runs with reduced containment: {reduced.SAID[mode]}. {report.fix}"
+    return Opened(Shell(place.root, sandbox=less, spill_dir=spill), "reduced", True, notice, writable)
 
 
 def find_checks(place: Place, options: Options) -> CheckCommand | None:

@@ -32,10 +32,13 @@ class CommandPart(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
+    """`clean` = a command was let pass for what its words say: it has to run without what earlier ones exported."""
+
     decision: Decision
     reason: str
     rule: str = ""
     parts: tuple[CommandPart, ...] = ()
+    clean: bool = False
 
 
 class Question(Struct, frozen=True):

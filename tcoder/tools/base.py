@@ -27,6 +27,7 @@ class ToolContext:
 
     `emit` shows output while the tool runs. `run_checks` runs the project's tests and records the report;
     `set_plan` records a plan. `timeout_s` bounds one command. `outputs` keeps what is too long to be shown whole.
+    `clean` = the call was let pass for what its words say, see `Verdict`.
     """
 
     root: Path
@@ -39,6 +40,7 @@ class ToolContext:
     timeout_s: float = 120.0
     outputs: Outputs = field(default_factory=Outputs)
     seen: dict[str, str] = field(default_factory=dict[str, str])
+    clean: bool = False
 
 
 class Reply(Struct, frozen=True):
@@ -51,10 +53,13 @@ class Reply(Struct, frozen=True):
 
 
 class Touches(Struct, frozen=True):
-    """What a call is about, for the policy: paths relative to the root as written by the model, or a command line."""
+    """What a call is about, for the policy: paths relative to the root as written by the model, a command line, or what
+    is `typed` at a program that waits. `looks` = it only looks at, waits for or ends what is running already."""
 
     paths: tuple[str, ...] = ()
     command: str = ""
+    typed: str = ""
+    looks: bool = False
 
 
 A = TypeVar("A", bound=Struct)

@@ -28,7 +28,13 @@ class Job(Tool[JobArgs]):
         return " ".join(str(part) for part in (args.action, args.job or "", args.text) if part)
 
     def touches(self, args: JobArgs) -> Touches:
-        return Touches(command=args.text if args.action == "start" else "")
+        match args.action:
+            case "start":
+                return Touches(command=args.text)
+            case "input":
+                return Touches(typed=args.text)
+            case "list" | "read" | "stop" | "wait":
+                return Touches(looks=True)
 
     async def run(self, args: JobArgs, context: ToolContext) -> Reply:
         jobs = context.runner.jobs

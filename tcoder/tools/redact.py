@@ -3,8 +3,10 @@
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
+
+from tcoder.workspace.sandbox.environment import looks_secret
 
 REDACTED = "[redacted]"
 MIN_LENGTH = 8
@@ -72,9 +74,36 @@ class Redactor:
                 text = pattern.sub(rf"\g<1>{REDACTED}", text)
         return text
 
+    def line(self, line: bytes) -> bytes:
+        """A line of a journal: known values and vendors' keys go. What merely follows `Bearer` or stands where a
+        password could is left, since a stored conversation about such code has to stay what it was."""
+        text = line.decode("utf-8", "surrogateescape")
+        kept = text
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, REDACTED)
+        for marker, pattern in _PATTERNS:
+            if marker in text:
+                text = pattern.sub(REDACTED, text)
+        return line if text is kept else text.encode("utf-8", "surrogateescape")
+
     def data(self, data: bytes) -> bytes:
         """The same for bytes that are text in UTF-8; other bytes are kept as they are."""
         return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of an environment that are credentials by name or form; paths, plain words and names of people are
+    none."""
+    return tuple(
+        value
+        for name, value in environ.items()
+        if looks_secret(name, value)
+        and not name.startswith("GIT_")
+        and not value.startswith("/")
+        and not (value.isalpha() and value.islower())
+        and not value.isdecimal()
+    )
 
 
 def _spellings(value: str) -> Iterable[str]:

@@ -30,7 +30,7 @@ class Shell(Tool[ShellArgs]):
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Reply:
         result = await context.runner.run(
-            args.command, timeout_s=min(args.timeout, context.timeout_s), on_output=context.emit
+            args.command, timeout_s=min(args.timeout, context.timeout_s), clean=context.clean, on_output=context.emit
         )
         block = TerminalBlock(result.command, result.output, result.exit_code, result.duration_s)
         result = replace(result, spill=context.outputs.handle(result.spill))

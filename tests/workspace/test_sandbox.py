@@ -11,7 +11,7 @@ import pytest
 from tcoder.workspace.sandbox import binary as sandbox_binary
 from tcoder.workspace.sandbox import seccomp
 from tcoder.workspace.sandbox.environment import command_environment, looks_secret
-from tcoder.workspace.sandbox.paths import cache_folders, protected_paths, without_secrets
+from tcoder.workspace.sandbox.paths import cache_folders, guarded, without_secrets
 from tcoder.workspace.sandbox.private import PrivateFolder, sweep
 from tcoder.workspace.sandbox.sandbox import Sandbox, probe
 from tcoder.workspace.shell.processes import descendants, read_process
@@ -124,12 +124,13 @@ def test_credentials_are_taken_out_of_settings() -> None:
     assert without_secrets(text) == "registry=https://host/npm\nfund=false\n[global]\n"
 
 
-def test_protected_paths(tmp_path: Path) -> None:
+def test_guarded(tmp_path: Path) -> None:
     for folder in (".git/hooks", "sub/deep/.git", "node_modules/x/.git", ".vscode"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / ".git/HEAD").touch()
     (tmp_path / ".bashrc").touch()
-    present, missing = protected_paths(tmp_path)
+    found = guarded(tmp_path)
+    present, missing = found.present, found.missing
     assert {str(path.relative_to(tmp_path)) for path in present} == {".git", ".bashrc", "sub/deep/.git"}
     assert {path.name for path in missing} == {".tcoder", ".vscode", ".idea", ".envrc", ".mcp.json", ".gitmodules"}
 
@@ -139,8 +140,8 @@ def test_a_linked_work_tree_protects_where_it_points(tmp_path: Path) -> None:
     git = ["git", "-C", str(tmp_path / "main"), "-c", "user.name=n", "-c", "user.email=e"]
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
     subprocess.run([*git, "worktree", "add", "-q", str(tmp_path / "tree")], check=True, capture_output=True)
-    present, _ = protected_paths(tmp_path / "tree")
-    assert present == [tmp_path / "tree/.git", tmp_path / "main/.git/worktrees/tree", tmp_path / "main/.git"]
+    present = guarded(tmp_path / "tree").present
+    assert present == (tmp_path / "tree/.git", tmp_path / "main/.git/worktrees/tree", tmp_path / "main/.git")
 
 
 def test_caches_are_listed_once_outermost_first(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def judge_command(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts:
     worst = max(parts, key=_weight, default=CommandPart("", outside_rules.decision, outside_rules.reason))
     if worst.decision == "ask" or not parsed.problem:
         reason = f"{worst.reason}; {parsed.problem}" if parsed.problem else worst.reason
-        return Verdict(worst.decision, reason, worst.rule, parts)
+        by_words = outside_rules.decision != "allow" and all(part.rule.startswith("built-in") for part in parts)
+        return Verdict(worst.decision, reason, worst.rule, parts, clean=worst.decision == "allow" and by_words)
     reason = outside_rules.reason if outside_rules.decision == "allow" else parsed.problem
     return Verdict(outside_rules.decision, reason, parts=parts)
 
@@ -59,7 +60,7 @@ def _plan_verdict(parts: tuple[CommandPart, ...], parsed: ParsedCommand) -> Verd
     other = next((part for part in parts if part.decision != "allow"), None)
     if other is not None or not parts:
         return Verdict("deny", "plan mode changes nothing and runs no project code", parts=parts)
-    return Verdict("allow", "it only reads", parts[0].rule, parts)
+    return Verdict("allow", "it only reads", parts[0].rule, parts, clean=True)
 
 
 def _denied(

@@ -15,12 +15,16 @@ __all__ = ["PolicyCall", "PolicyFacts", "PolicyKind", "always_rule", "judge", "q
 
 def judge(call: PolicyCall, mode: Approval, rules_of_session: tuple[Rule, ...], facts: PolicyFacts) -> Verdict:
     """What may happen with a call: allow, ask a person, or deny, and why. Pure; never raises."""
+    if call.looks:
+        return Verdict("allow", "it looks at what is running already")
     held = tuple(rule for rule in rules_of_session if rule.decision != "allow" or not rule.source.startswith("project"))
     verdict = (
         judge_command(call, mode, held, facts)
         if call.kind == "shell" and call.command
         else judge_paths(call, mode, held, facts)
     )
+    if facts.wary and call.kind == "shell" and verdict.decision == "allow":
+        verdict = Verdict("ask", "the sandbox does not hold here, so every command is asked about", "", verdict.parts)
     if facts.yolo and verdict.decision == "ask":
         return Verdict("allow", f"nobody is asked (yolo); {verdict.reason}", verdict.rule, verdict.parts)
     return verdict

@@ -24,7 +24,8 @@ def question(
 ) -> Question:
     """What a person is asked: exactly what runs, whole, with every character visible, where it really leads, and the
     rule that "always" would add. `writes` are the folders that a command may change."""
-    action = call.command or "\n".join(call.paths) or call.tool
+    typed = f"type at the program that waits: {call.typed}" if call.typed else ""
+    action = call.command or typed or "\n".join(call.paths) or call.tool
     always = always_rule(call)
     length = f" ({len(call.command)} characters)" if len(call.command) > 500 else ""
     return Question(
@@ -53,6 +54,8 @@ def always_rule(call: PolicyCall) -> Rule | None:
             if (len(call.paths) < 2)
             else None
         )
+    if call.typed:
+        return None
     if not call.command:
         return Rule("allow", call.tool, "*", source="person")
     parsed = commands.parse(call.command)

@@ -8,12 +8,15 @@ PolicyKind = Literal["read", "edit", "shell", "network", "other"]
 
 
 class PolicyCall(Struct, frozen=True):
-    """A call as the policy sees it: paths as the model wrote them, or a command line."""
+    """A call as the policy sees it: paths as the model wrote them, a command line, or what is `typed` at a program that
+    waits. `looks` = it only looks at, waits for or ends what is running already."""
 
     tool: str
     kind: PolicyKind
     paths: tuple[str, ...] = ()
     command: str = ""
+    typed: str = ""
+    looks: bool = False
 
 
 class PolicyFacts(Struct, frozen=True):
@@ -22,6 +25,7 @@ class PolicyFacts(Struct, frozen=True):
     `sandboxed`: commands are contained. `network`: a person allowed it. `trusted`: the folder is. `root` is the
     workspace, `cwd` the absolute folder in which the next command runs, empty = not known. `writable` are further
     folders that may be changed, `protected` further patterns of paths that may not. `yolo`: nobody is to be asked.
+    `wary`: the sandbox was to contain commands and does not hold, so each is asked about.
     `targets` are the real paths of paths that lead through symlinks, as `targets.resolve` finds them.
     """
 
@@ -33,6 +37,7 @@ class PolicyFacts(Struct, frozen=True):
     writable: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     yolo: bool = False
+    wary: bool = False
     targets: tuple[tuple[str, str], ...] = ()
 
     def real(self, path: str) -> str:

@@ -12,9 +12,10 @@ from tcoder.workspace.sandbox.environment import EMPTIED
 from tcoder.workspace.sandbox.paths import (
     FILTERED,
     SECRETS,
+    Guarded,
     cache_folders,
+    guarded,
     missing_caches,
-    protected_paths,
     without_secrets,
 )
 from tcoder.workspace.sandbox.private import PrivateFolder
@@ -37,9 +38,20 @@ class View(Struct, frozen=True):
     overlay: Overlay
 
 
-def arguments(view: View, private: PrivateFolder, environment: Mapping[str, str], *, new_session: bool) -> list[str]:
+class Options(Struct, frozen=True):
+    """bubblewrap's options, what they protect, and what a person should know about that."""
+
+    words: list[str]
+    protected: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def arguments(
+    view: View, private: PrivateFolder, environment: Mapping[str, str], *, new_session: bool, outlives: bool = False
+) -> Options:
     """bubblewrap's options. Later mounts lie on top of earlier ones, so the order is: the machine read-only, home with
-    private caches, what may be written, then what is hidden or protected inside of that.
+    private caches, what may be written, then what is hidden or protected inside of that. What it runs ends with us
+    unless it `outlives` us.
 
     Every namespace is its own and no capability is kept, also for root; `/proc` is read-only because root could write
     `core_pattern` through it otherwise.
@@ -47,7 +59,8 @@ def arguments(view: View, private: PrivateFolder, environment: Mapping[str, str]
     options = [
         "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
         *(() if view.network else ("--unshare-net",)),
-        "--disable-userns", "--cap-drop", "ALL", "--die-with-parent", *(("--new-session",) if new_session else ()),
+        "--disable-userns", "--cap-drop", "ALL", *(() if outlives else ("--die-with-parent",)),
+        *(("--new-session",) if new_session else ()),
         "--hostname", "sandbox",
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
         "--perms", "0755", "--tmpfs", "/run", *(_resolver() if view.network else ()),
@@ -61,11 +74,13 @@ def arguments(view: View, private: PrivateFolder, environment: Mapping[str, str]
     options += _caches(view, private, environment)
     for folder in writable:
         options += ["--bind", str(folder), str(folder)]
-    guarded = [protected_paths(folder) for folder in writable]
-    options += _anchored(writable, [path for present, _ in guarded for path in present])
+    looks = [guarded(folder) for folder in writable]
+    protected = tuple(path for one in looks for path in one.present)
+    options += _anchored(writable, protected)
     options += _hidden(view, private)
-    options += _protected(writable, guarded, private)
-    return [*options, "--ro-bind", str(private.channel), str(private.channel)]
+    options += _protected(writable, looks, private)
+    options += ["--ro-bind", str(private.channel), str(private.channel)]
+    return Options(options, protected, tuple(one.note for one in looks if one.note))
 
 
 def _resolver() -> list[str]:
@@ -151,16 +166,16 @@ def _anchored(writable: Sequence[Path], protected: Sequence[Path]) -> list[str]:
     return [word for folder in sorted(above) for word in ("--bind", str(folder), str(folder))]
 
 
-def _protected(
-    writable: Sequence[Path], guarded: Sequence[tuple[list[Path], list[Path]]], private: PrivateFolder
-) -> list[str]:
+def _protected(writable: Sequence[Path], looks: Sequence[Guarded], private: PrivateFolder) -> list[str]:
     options: list[str] = []
     stand_ins: list[Path] = []
-    for present, missing in guarded:
-        for path in present:
+    for one in looks:
+        for path in one.present:
             if not any(top.is_relative_to(path) for top in writable):
                 options += ["--ro-bind", str(path), str(path)]
-        for path in missing:
+        for path in one.linked:
+            options += ["--ro-bind-try", str(path), str(path)]
+        for path in one.missing:
             options += ["--perms", "0555", "--tmpfs", str(path), "--remount-ro", str(path)]
             stand_ins.append(path)
     private.remember_stand_ins(stand_ins)

@@ -5,6 +5,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
+from tcoder.workspace.sandbox.nested import look
+
 SECRETS = (
     ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials", ".pypirc",
     ".config/gh", ".config/hub", ".config/glab-cli", ".config/git/credentials", ".config/gcloud", ".config/op",
@@ -48,10 +52,6 @@ PROTECTED_WHEN_PRESENT = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
     ".inputrc", ".gitconfig", ".ripgreprc", ".cursor", ".claude", ".codex", ".agents", ".husky", ".direnv",
 )  # fmt: skip
-_SCANNED_FOLDERS = 4000
-_NOT_SCANNED = frozenset(
-    {"node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".git"}
-)
 _SECRET_LINE = re.compile(r"auth|token|password|passwd|secret|credential|_key|-key|username", re.I)
 _USER_INFO = re.compile(r"(://)[^/\s@]+@")
 
@@ -78,10 +78,20 @@ def missing_caches(home: Path) -> list[Path]:
     return [home / name for name in _MADE_WHEN_MISSING if not os.path.lexists(home / name)]
 
 
-def protected_paths(root: Path) -> tuple[list[Path], list[Path]]:
-    """What commands must not write below `root`: the paths that are there (real ones, links resolved, never `root`
-    itself), and those that are missing and must not come into being. Nested repositories are found within a bounded
-    look of a few thousand folders."""
+class Guarded(Struct, frozen=True):
+    """What commands must not write below a root: paths that are there (real ones, links resolved, never the root
+    itself), those that are `missing` and must not come into being, and files that are `linked` to somewhere outside.
+    `note` says what was not looked at."""
+
+    present: tuple[Path, ...]
+    missing: tuple[Path, ...]
+    linked: tuple[Path, ...] = ()
+    note: str = ""
+
+
+def guarded(root: Path) -> Guarded:
+    """The protected names of a root, nested repositories, and files that are linked to outside of the root, as far as
+    a bounded look finds them."""
     present: list[Path] = []
     missing: list[Path] = []
     for name in (*PROTECTED_FOLDERS, *PROTECTED_FILES, *PROTECTED_WHEN_PRESENT):
@@ -90,12 +100,13 @@ def protected_paths(root: Path) -> tuple[list[Path], list[Path]]:
             present += _real(path)
         elif name not in PROTECTED_WHEN_PRESENT:
             missing.append(path)
-    for nested in _nested(root):
-        present += _real(nested)
+    found = look(root)
+    for path in (*found.kept, *(folder / "config" for folder in found.bare), *(one / "hooks" for one in found.bare)):
+        present += _real(path)
     git_dir = _linked_git_dir(root / ".git")
     if git_dir is not None:
         present += [path for path in git_dir if path.exists()]
-    return present, missing
+    return Guarded(tuple(present), tuple(missing), found.linked, found.note)
 
 
 def _is_empty_folder(path: Path) -> bool:
@@ -106,26 +117,6 @@ def _is_empty_folder(path: Path) -> bool:
 def _real(path: Path) -> list[Path]:
     target = path.resolve()
     return [target] if target.exists() else []
-
-
-def _nested(root: Path) -> list[Path]:
-    """`.git` and `.tcoder` entries below the root's own."""
-    found: list[Path] = []
-    queue = [os.fspath(root)]
-    seen = 0
-    while queue and seen < _SCANNED_FOLDERS:
-        folder = queue.pop(0)
-        seen += 1
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name in (".git", ".tcoder") and folder != os.fspath(root):
-                        found.append(Path(entry.path))
-                    elif entry.name not in _NOT_SCANNED and entry.is_dir(follow_symlinks=False):
-                        queue.append(entry.path)
-        except OSError:
-            continue  # unreadable for us, so for the command too
-    return found
 
 
 def _linked_git_dir(entry: Path) -> tuple[Path, ...] | None:

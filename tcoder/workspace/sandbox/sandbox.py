@@ -43,11 +43,14 @@ class SandboxReport(Struct, frozen=True):
 
 
 class Launch(Struct, frozen=True):
-    """A contained command line, ready to start: inherit `descriptors` and call `close` once it runs."""
+    """A contained command line, ready to start: inherit `descriptors` and call `close` once it runs. `protected` are
+    paths that it cannot write, `notes` what a person should know about them."""
 
     argv: list[str]
     environment: dict[str, str]
     descriptors: tuple[int, ...] = ()
+    protected: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def close(self) -> None:
         """Close this side of the descriptors."""
@@ -102,19 +105,21 @@ class Sandbox:
         private: PrivateFolder,
         own_terminal: bool,
         readable: tuple[Path, ...] = (),
+        outlives: bool = False,
     ) -> Launch:
         """The command line that runs `argv` in the workspace. `environment` must be scrubbed already.
 
         With `own_terminal` the process gets a pty of its own as its controlling terminal, in a session that the pty's
         maker began, so bubblewrap makes no second one: it would lose the terminal. Without it a new session is made.
+        What `outlives` us has to be ended by somebody else.
         """
         view = msgspec.structs.replace(self._view, readable=(*self._view.readable, *readable))
-        options = arguments(view, private, environment, new_session=not own_terminal)
+        options = arguments(view, private, environment, new_session=not own_terminal, outlives=outlives)
         filter_descriptor = seccomp.open_filter()
         descriptors = () if filter_descriptor is None else (filter_descriptor,)
         filtered = [] if filter_descriptor is None else ["--add-seccomp-fd", str(filter_descriptor)]
-        line = [str(self._binary.path), *options, *filtered, "--chdir", str(self.root), "--", *argv]
-        return Launch(line, dict(environment), descriptors)
+        line = [str(self._binary.path), *options.words, *filtered, "--chdir", str(self.root), "--", *argv]
+        return Launch(line, dict(environment), descriptors, options.protected, options.notes)
 
 
 _FIX = "install bubblewrap 0.8 or newer, or switch the sandbox off with --sandbox off"

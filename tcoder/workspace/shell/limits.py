@@ -1,7 +1,8 @@
 """What a command may use of the machine."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -17,22 +18,51 @@ def _most_memory() -> int:
 
 class Limits(Struct, frozen=True):
     """`file_bytes` bounds each file that is written, `processes` and `memory_bytes` everything that runs in a shell at
-    one time. The kernel holds the first, and the second where a control group can be made or the user is not root; the
-    shell watches both and the third while a command runs, once a second, and ends the command that goes beyond."""
+    one time, `disk_bytes` what one command takes of the free space.
+
+    The kernel holds the first; processes and memory where a control group can be made, else for each user and each
+    process (`ulimit`). The shell watches the last three while a command runs, once a second, and ends the command that
+    goes beyond.
+    """
 
     file_bytes: int = 4 << 30
     processes: int = 1500
     memory_bytes: int = _most_memory()
+    disk_bytes: int = 20 << 30
 
-    def commands(self) -> str:
-        """As bash's `ulimit`: no core files, bounded files and processes."""
-        return f"ulimit -c 0; ulimit -f {self.file_bytes // 1024}; ulimit -u {2 * self.processes};"
+    def commands(self, held: Collection[str] = ()) -> str:
+        """As bash's `ulimit`: no core files, bounded files, and what is not `held` by a control group ("pids",
+        "memory"). Memory is bounded by what a process may write to, not by its addresses: runtimes reserve many times
+        what they use."""
+        words = ["ulimit -c 0;", f"ulimit -f {self.file_bytes // 1024};"]
+        if "pids" not in held:
+            words.append(f"ulimit -u {2 * self.processes};")
+        if "memory" not in held:
+            words.append(f"ulimit -d {self.memory_bytes // 1024};")
+        return " ".join(words)
 
-    def broken_by(self, processes: Sequence[Process]) -> str:
-        """Which limit these go beyond, as a sentence; empty when none."""
+    def broken_by(self, processes: Sequence[Process], taken_bytes: int = 0) -> str:
+        """Which limit these go beyond, or what they have taken of the disk, as a sentence; empty when none."""
         if len(processes) > self.processes:
             return f"it had started {len(processes)} processes; {self.processes} are allowed"
         used = sum(resident_bytes(process.pid) for process in processes)
         if used > self.memory_bytes:
             return f"it used {used >> 20} MiB of memory; {self.memory_bytes >> 20} MiB are allowed"
+        if taken_bytes > self.disk_bytes:
+            return f"it filled {taken_bytes >> 20} MiB of the disk; {self.disk_bytes >> 20} MiB are allowed"
         return ""
+
+    def of_status(self, status: int | None) -> str:
+        """What an exit status says about a limit that the kernel held, as a sentence; empty when nothing."""
+        if status == 128 + 25:  # SIGXFSZ
+            return f"it was ended by the limit on files: {self.file_bytes >> 20} MiB each"
+        return ""
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space of the file system of a folder; 0 when that cannot be told."""
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return 0
+    return status.f_bavail * status.f_frsize

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from tcoder.protocol.errors import ToolError
 from tcoder.workspace.sandbox.private import PrivateFolder
+from tcoder.workspace.sandbox.reduced import Reduced
 from tcoder.workspace.sandbox.sandbox import Launch, Sandbox
 from tcoder.workspace.shell.group import TaskGroup, join, open_group
 from tcoder.workspace.shell.keeper import keeper_script, parse_state
@@ -55,10 +56,15 @@ class Prepared:
     mark: str
     group: TaskGroup | None
     contained: bool
+    restrict: Callable[[], None] | None = None
 
 
 def prepare(
-    root: Path, sandbox: Sandbox | None, environment: Mapping[str, str], spill_dir: Path, limits: Limits
+    root: Path,
+    sandbox: Sandbox | Reduced | None,
+    environment: Mapping[str, str],
+    spill_dir: Path,
+    limits: Limits,
 ) -> Prepared:
     """Lay out private folder, FIFO, socket pair, task group and command line. May run on any thread."""
     private = PrivateFolder()
@@ -66,16 +72,20 @@ def prepare(
     control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     inside.set_inheritable(True)
     mark = secrets.token_hex(12)
-    script = keeper_script(inside.fileno(), str(private.channel / "state"), str(root), limits.commands())
+    group = open_group(private.path.name, 2 * limits.processes, limits.memory_bytes)
+    held = limits.commands(group.bounds if group else ())
+    script = keeper_script(inside.fileno(), str(private.channel / "state"), str(root), held)
     argv = [BASH, "--noprofile", "--norc", "-m", "-c", script, "bash"]
     scrubbed = {**environment, MARK: mark}
+    restrict = None
     if sandbox is None:
         launch = Launch(argv, scrubbed)
+    elif isinstance(sandbox, Reduced):
+        launch, restrict = sandbox.launch(argv, scrubbed, private)
     else:
         spill_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         launch = sandbox.launch(argv, environment=scrubbed, private=private, own_terminal=True, readable=(spill_dir,))
-    group = open_group(private.path.name, 2 * limits.processes)
-    return Prepared(private, launch, control, inside, mark, group, sandbox is not None)
+    return Prepared(private, launch, control, inside, mark, group, isinstance(sandbox, Sandbox), restrict)
 
 
 class ShellProcess:
@@ -94,7 +104,10 @@ class ShellProcess:
     ) -> None:
         self.private = prepared.private
         self.contained = prepared.contained
+        self.protected = frozenset(prepared.launch.protected)
+        self.notes = prepared.launch.notes
         self._group = prepared.group
+        self._killed = 0
         self.gone = False
         self._mark = f"{MARK}={prepared.mark}"
         self._control = prepared.control
@@ -176,6 +189,12 @@ class ShellProcess:
         }
         found.pop(keeper, None)
         return list(found.values())
+
+    def killed_for_memory(self) -> bool:
+        """Whether the kernel has ended something here for its memory since this was last asked."""
+        now = self._group.killed_for_memory() if self._group else 0
+        before, self._killed = self._killed, now
+        return now > before
 
     def take_state(self) -> tuple[str, dict[str, str]] | None:
         """Directory and variables that the last command handed back, once."""
@@ -283,7 +302,7 @@ def _spawn(prepared: Prepared, root: Path) -> _Child:
     try:
         child: Any = Spawn(
             launch.argv[0], launch.argv[1:], env=launch.environment, timeout=None, echo=False, cwd=str(root),
-            dimensions=(ROWS, COLUMNS), preexec_fn=lambda: _before_exec(group.procs if group else ""),
+            dimensions=(ROWS, COLUMNS), preexec_fn=lambda: _before_exec(group, prepared.restrict),
         )  # fmt: skip
     except pexpect.ExceptionPexpect as error:
         raise OSError(str(error)) from error
@@ -292,14 +311,16 @@ def _spawn(prepared: Prepared, root: Path) -> _Child:
     return child
 
 
-def _before_exec(procs: str) -> None:
+def _before_exec(group: TaskGroup | None, restrict: Callable[[], None] | None) -> None:
     """Python ignores SIGPIPE and SIGXFSZ, and what is ignored stays so in every command: `yes | head` would complain.
     SIGTTOU would stop bash when it takes the terminal for its own group."""
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    if procs:
-        join(procs)
+    if group is not None:
+        join(group.procs)
+    if restrict is not None:
+        restrict()
 
 
 def _plain_settings(terminal: int) -> list[Any]:

@@ -17,9 +17,11 @@ from tcoder.protocol.errors import ToolError
 from tcoder.workspace.egress.proxy import EgressProxy
 from tcoder.workspace.egress.shell import PROXY_VARIABLES, open_egress
 from tcoder.workspace.sandbox.environment import command_environment
+from tcoder.workspace.sandbox.planted import Watch
+from tcoder.workspace.sandbox.reduced import Reduced
 from tcoder.workspace.sandbox.sandbox import Sandbox
 from tcoder.workspace.shell.jobs import Jobs
-from tcoder.workspace.shell.limits import Limits
+from tcoder.workspace.shell.limits import Limits, free_bytes
 from tcoder.workspace.shell.output import Output
 from tcoder.workspace.shell.process import ShellProcess, prepare
 from tcoder.workspace.shell.processes import Process, end_all, waits_for_input
@@ -43,7 +45,7 @@ class Shell:
         self,
         root: Path,
         *,
-        sandbox: Sandbox | None,
+        sandbox: Sandbox | Reduced | None,
         spill_dir: Path,
         output_budget: int = 16_000,
         environment: Mapping[str, str] | None = None,
@@ -55,7 +57,8 @@ class Shell:
         self._budget = output_budget
         self._environment = dict(command_environment(os.environ) if environment is None else environment)
         self._egress: EgressProxy | None = None
-        if sandbox is not None and sandbox.allowed_hosts:
+        self._hosts = sandbox.allowed_hosts if isinstance(sandbox, Sandbox) else ()
+        if self._hosts:
             self._environment |= PROXY_VARIABLES
         self._limits = limits or Limits()
         self._lock = asyncio.Lock()
@@ -66,8 +69,11 @@ class Shell:
         self._cwd = str(self._root)
         self._variables: dict[str, str] | None = None
         self._applied: tuple[str, dict[str, str]] = ("", {})
-        self._own_cwd = True
+        self._own_cwd, self._clean = True, False
         self._background = b""
+        self._told: tuple[str, ...] = ()
+        self._watch = Watch(self._root)
+        self._free = 0
         self.jobs = Jobs(self._ready, spill_dir)
 
     @property
@@ -76,10 +82,19 @@ class Shell:
         return Path(self._cwd)
 
     async def run(
-        self, command: str, *, timeout_s: float, cwd: str = "", on_output: Callable[[str], None] | None = None
+        self,
+        command: str,
+        *,
+        timeout_s: float,
+        cwd: str = "",
+        clean: bool = False,
+        on_output: Callable[[str], None] | None = None,
     ) -> CommandResult:
         """Run a command line until its foreground ends, it waits for input, or time is over. A command that still waits
         for input from before is ended first. Cancelling ends everything it started before it returns.
+
+        A `clean` command sees the variables with which the shell began, whatever earlier commands have exported, and
+        passes on none: for one whose words alone were judged.
 
         Raises `ToolError` when no shell can be started, for a NUL byte, and for a `cwd` that is no folder of the root.
         """
@@ -90,8 +105,9 @@ class Shell:
             if self._running is not None:
                 await self._end_running()
             process, earlier_processes, notices = await self._with_room(await self._ready())
-            await self._apply_state(process, folder)
-            self._own_cwd = not folder
+            await self._apply_state(process, folder, self._environment if clean else self._variables)
+            self._own_cwd, self._clean = not folder, clean
+            self._free = free_bytes(self._root)
             self._before = frozenset((one.pid, one.started) for one in earlier_processes)
             process.reset_terminal()
             running = Running(command, Output(self._budget, self._spill_dir), on_output)
@@ -137,14 +153,17 @@ class Shell:
         """The last of what the waiting command shows; empty when none waits."""
         return self._running.output.recent() if self._running else ""
 
-    async def close(self) -> None:
-        """End the shell and everything that it started, jobs too."""
+    async def close(self) -> tuple[str, ...]:
+        """End the shell and everything that it started, jobs too. Returns what a person should know about what it
+        left in the workspace."""
         process, self._process = self._process, None
         self._running = None
         await self._close_egress()
-        if process is not None:
-            self.jobs.shell_gone()
-            await process.close()
+        if process is None:
+            return ()
+        self.jobs.shell_gone()
+        await process.close()
+        return await self._watch.finish(process.protected) if process.contained else ()
 
     async def _close_egress(self) -> None:
         if self._egress is not None:
@@ -172,15 +191,16 @@ class Shell:
                 prepared, self._root, on_output=self._on_output, on_answer=self._on_answer, on_gone=self._on_gone
             )
             self._applied = (str(self._root), dict(self._environment))
-            if self._sandbox is not None and self._sandbox.allowed_hosts:
+            self._told = (*self._told, *self._process.notes)
+            if self._hosts:
                 await self._close_egress()
-                self._egress = await open_egress(self._process, self._sandbox.allowed_hosts)
+                self._egress = await open_egress(self._process, self._hosts)
             return self._process
 
-    async def _apply_state(self, process: ShellProcess, folder: str) -> None:
+    async def _apply_state(self, process: ShellProcess, folder: str, variables: Mapping[str, str] | None) -> None:
         """Tell the keeper what the commands before have changed."""
         directory, applied = self._applied
-        wanted = applied if self._variables is None else self._variables
+        wanted = applied if variables is None else variables
         for name in applied.keys() - wanted.keys():
             await process.send("unset", name)
         for name, value in wanted.items():
@@ -206,7 +226,7 @@ class Shell:
     async def _result_of(
         self, process: ShellProcess, running: Running, timeout_s: float, *earlier: str
     ) -> CommandResult:
-        notices = list(earlier)
+        notices = [*self._take_told(process), *earlier]
         try:
             ending = await self._wait(process, running, time.monotonic() + timeout_s, notices)
         except asyncio.CancelledError:
@@ -230,7 +250,18 @@ class Shell:
                 notices.append(f"the network was refused: {', '.join(refused)} is not in the list of allowed hosts")
             self._running = None
             notices += self._left_behind(process, running)
+        if process.killed_for_memory():
+            notices.append(
+                f"it was ended by the limit on memory: {self._limits.memory_bytes >> 20} MiB of memory are allowed"
+            )
+        if broken := self._limits.of_status(running.status):
+            notices.append(broken)
         return self._result(running, ending, notices)
+
+    def _take_told(self, process: ShellProcess) -> tuple[str, ...]:
+        """What is to be said with the next result, once."""
+        told, self._told = self._told, ()
+        return (*told, *self._watch.take(process.protected)) if process.contained else told
 
     async def _wait(self, process: ShellProcess, running: Running, deadline: float, notices: list[str]) -> Ending:
         watched = running.began
@@ -246,7 +277,7 @@ class Shell:
                 return "timed_out"
             if now - watched >= _WATCH_EVERY_S:
                 watched = now
-                if broken := self._limits.broken_by(process.processes()):
+                if broken := self._limits.broken_by(process.processes(), self._free - free_bytes(self._root)):
                     notices.append(broken)
                     return "over_limit"
             if now - running.last_output >= SILENCE_S:
@@ -315,7 +346,8 @@ class Shell:
         if state is None:
             return
         directory, variables = state
-        self._variables = variables
+        if not self._clean:
+            self._variables = variables
         if self._own_cwd and directory.startswith("/"):
             self._cwd = directory
 
