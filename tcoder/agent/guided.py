@@ -8,7 +8,9 @@ import re
 import time
 from collections.abc import Sequence
 
-from tcoder.agent import failures, guided_moves, integrity, repairs, units
+import msgspec
+
+from tcoder.agent import absent, failures, guided_answer, guided_moves, guided_request, integrity, repairs, units
 from tcoder.agent.attempts import Tried, signature, unified, verdict
 from tcoder.agent.candidates import Candidate
 from tcoder.agent.guided_asking import Asking
@@ -38,15 +40,20 @@ MAX_ATTEMPTS, PATIENCE = 250, 60
 
 
 async def run(turn: Turn) -> Ending:
-    """Answer a question, or make failing tests pass. Raises `Halt`, `ModelError`."""
+    """Answer a question, make failing tests pass, or change what a person names. Raises `Halt`, `ModelError`."""
     if not needs_change(turn.task):
-        message = await turn.ask(turn.build())
-        return done(message.text, None, wanted_change=False)
+        return await guided_answer.answer(turn)
+    if guided_request.is_request(turn.task):
+        return await guided_request.carry_out(turn)
     return await _Repair(turn).run()
 
 
 def _nothing(answer: str, reason: str) -> Ending:
     return Ending("no_progress", ExitCode.NO_PROGRESS, answer, None, reason)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 class _Repair:
@@ -56,6 +63,7 @@ class _Repair:
         self.turn = turn
         self.failing: tuple[TestResult, ...] = ()
         self.flaky: tuple[str, ...] = ()
+        self.absent: dict[str, str] = {}
         self.report: CheckReport | None = None
         self.tried = Tried()
         self.number = 0
@@ -71,7 +79,9 @@ class _Repair:
         baseline = self.report = await turn.run_checks("baseline")
         if baseline.problem and not baseline.failing:
             return _nothing("", f"the tests could not be run: {baseline.problem}")
-        self.failing = await self._without_flaky(baseline.failing)
+        self.failing = await self._without_flaky(self._ours(baseline))
+        if not self.failing and not self.flaky and not guided_request.REPAIR.search(turn.task):
+            return await guided_request.carry_out(turn)
         if not self.failing:
             return _nothing("No test fails.", "no test fails, so nothing shows a small model what is to be changed")
         try:
@@ -82,7 +92,7 @@ class _Repair:
             reason = f"{len(self.failing)} tests still fail after {self.number} attempts"
             return Ending("checks_fail", ExitCode.CHECKS_FAIL, self._summary(), False, reason)
         self._plan(len(STEPS))
-        proof = judge(turn.task, baseline, self.report)
+        proof = judge(turn.task, self._counted(baseline), self._counted(self.report))
         return done(self._summary(), proof, wanted_change=False)
 
     def _plan(self, at: int) -> None:
@@ -98,7 +108,7 @@ class _Repair:
             sorted({change.path for patch in patches[-self.kept :] for change in patch.files}) if self.kept else []
         )
         if not self.failing:
-            return f"All tests pass after a change in {', '.join(changed)} ({self.number} attempts)."
+            return f"All tests pass after a change in {', '.join(changed)} ({_count(self.number, 'attempt')})."
         left = ", ".join(test.id for test in self.failing[:5])
         kept = (
             f"A change in {', '.join(changed)} that fixes some of them is kept. "
@@ -106,6 +116,31 @@ class _Repair:
             else "Nothing was changed. "
         )
         return f"{kept}{len(self.failing)} tests still fail: {left}"
+
+    def _ours(self, baseline: CheckReport) -> tuple[TestResult, ...]:
+        """The failing tests without those that only miss a package, which are named instead of repaired."""
+        files = self.turn.env.root
+
+        def is_ours(name: str) -> bool:
+            return any(
+                (files / place / name).exists() or (files / place / f"{name}.py").exists() for place in ("", "src")
+            )
+
+        self.absent = absent.packages(baseline.failing, is_ours)
+        if self.absent:
+            self.turn.warn("tests", absent.tell(self.absent, baseline.command))
+        return tuple(test for test in baseline.failing if test.id not in self.absent)
+
+    def _counts(self, test: TestResult) -> bool:
+        """Whether a failure says something about the code: flaky and absent ones do not."""
+        return test.id not in self.flaky and test.id not in self.absent
+
+    def _counted(self, report: CheckReport) -> CheckReport:
+        """The report without what only misses a package; its exit code then says nothing."""
+        if not self.absent:
+            return report
+        tests = tuple(test for test in report.tests if test.id not in self.absent)
+        return msgspec.structs.replace(report, tests=tests, exit_code=None)
 
     async def _without_flaky(self, failing: tuple[TestResult, ...]) -> tuple[TestResult, ...]:
         """The tests that fail twice: one that passes unchanged is flaky, and is named instead of repaired."""
@@ -249,8 +284,8 @@ class _Repair:
         except BaseException:
             await self._put_back(candidate.path, old)
             raise
-        before = {test.id for test in self.report.failing}
-        left = tuple(test for test in report.failing if test.id not in self.flaky)
+        before = {test.id for test in self.report.failing if self._counts(test)}
+        left = tuple(test for test in report.failing if self._counts(test))
         fresh = [test for test in left if test.id not in before]
         vanished = {test.id for test in self.report.tests} - {test.id for test in report.tests}
         better = not report.problem and not fresh and not vanished and len(left) < len(before)

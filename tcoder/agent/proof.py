@@ -69,4 +69,6 @@ def judge(task: str, baseline: CheckReport | None, final: CheckReport | None) ->
         return Proof(False, f"{len(vanished)} tests no longer run", (), tuple(tolerated), vanished)
     if final.exit_code not in (0, None) and not tolerated:
         return Proof(False, f"{final.command} ended with exit code {final.exit_code}", (), (), vanished)
+    if not final.passed:
+        return Proof(None, f"no test passes: {len(tolerated)} could not be run or fail as before", (), tuple(tolerated))
     return Proof(True, f"{final.passed} tests pass", (), tuple(tolerated), vanished)

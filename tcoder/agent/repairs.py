@@ -196,7 +196,7 @@ def _imports(path: str, source: str, name: str, known: dict[str, str]) -> list[C
     if name in sys.stdlib_module_names:
         lines.append(f"import {name}")
     lines += [f"from {module} import {name}" for module in _STANDARD.get(name, ())]
-    at = _place_for_import(source)
+    at = place_for_import(source)
     old = source.split("\n")[at - 1]
     return [Candidate(path, at, at, f"{line}\n{old}", IMPORTED) for line in lines]
 
@@ -216,7 +216,7 @@ _STANDARD = {
 }  # fmt: skip
 
 
-def _place_for_import(source: str) -> int:
+def place_for_import(source: str) -> int:
     """The line of the first statement after docstring and `__future__` imports."""
     try:
         body = ast.parse(source).body

@@ -172,3 +172,18 @@ async def test_the_budget_ends_it_with_the_tree_as_it_was(desk: Desk, serve: Any
     outcome, _ = await repair(desk, serve(answer, answer), max_turns=1)
     assert (outcome.status, outcome.exit_code, outcome.verified) == ("budget", 5, False)
     assert git(desk.root, "status", "--porcelain") == ""
+
+
+async def test_a_package_that_is_not_there_is_named_and_the_rest_repaired(desk: Desk, serve: Any) -> None:
+    (desk.root / "test_other.py").write_text("import no_such_package\n\n\ndef test_x(): ...\n")
+    git(desk.root, "add", "test_other.py")
+    fill_desk(
+        desk,
+        "def add(a, b):\n    return a - b\n",
+        "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    )
+    outcome, session = await repair(desk, serve(NOTHING, NOTHING, NOTHING, NOTHING))
+    assert (outcome.status, outcome.verified) == ("done", True)
+    assert "return a + b" in (desk.root / "calc.py").read_text()
+    assert any("no_such_package is not installed" in warning for warning in outcome.warnings)
+    assert all("test_other" not in event.attempt.signature for event in events(session, AttemptRecorded))

@@ -31,6 +31,8 @@ REPAIR = "make the failing tests pass"
         (FEATURE, report(a="passed"), report(problem="not collected", exit_code=2), False),
         (FEATURE, None, report(exit_code=0), True),
         (FEATURE, None, report(exit_code=1), False),
+        (FEATURE, report(a="error", exit_code=2), report(a="error", exit_code=2), None),
+        (FEATURE, report(a="skipped"), report(a="skipped"), None),
     ],
 )
 def test_judge(task: str, baseline: CheckReport | None, final: CheckReport | None, verified: bool | None) -> None:

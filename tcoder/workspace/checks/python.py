@@ -46,7 +46,7 @@ def pytest_environment(plugins: tuple[str, ...] = ("tcoder_pytest_report",)) -> 
     """Makes every pytest below the command load the plugins and keep its cache and coverage data out of the tree."""
     options = " ".join(f"-p {plugin}" for plugin in plugins)
     return {
-        "PYTEST_ADDOPTS": f"{options} -o cache_dir=$TCODER_CHECKS/cache $PYTEST_ADDOPTS",
+        "PYTEST_ADDOPTS": f"{options} --continue-on-collection-errors -o cache_dir=$TCODER_CHECKS/cache $PYTEST_ADDOPTS",
         "PYTHONPATH": "$TCODER_CHECKS${PYTHONPATH:+:$PYTHONPATH}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "COVERAGE_FILE": "$TCODER_CHECKS/coverage",
@@ -117,7 +117,7 @@ def parse_lines(data: bytes, output: RunnerOutput) -> Parsed:
                 tests[test.id] = test  # a run again (a rerun plugin) replaces the earlier result
                 started.pop(test.id, None)
             case "collect":
-                collection.append(_test({**record, "outcome": "error"}))
+                collection.append(_collected(_test({**record, "outcome": "error"})))
                 started.pop(str(record.get("id")), None)
             case "end":
                 status = int(record.get("status", 0))
@@ -148,6 +148,20 @@ def _test(record: dict[str, Any]) -> TestResult:
         frames=frames,
         path=path,
     )
+
+
+_COLLECTION_FRAME = re.compile(r"^([^\s:/][^\s:]*):(\d+): in (\S+)$", re.M)
+_COLLECTION_ERROR = re.compile(r"^E\s+(.*)$", re.M)
+
+
+def _collected(test: TestResult) -> TestResult:
+    """A test file that could not be imported, told as pytest prints it: the error and its frames instead of the text."""
+    said = _COLLECTION_ERROR.findall(test.message)
+    if not said or test.frames:
+        return test
+    found = _COLLECTION_FRAME.findall(test.message)
+    frames = tuple(Frame(path, int(line), function) for path, line, function in found)
+    return msgspec.structs.replace(test, message="\n".join(said), frames=frames)
 
 
 def _problem(
