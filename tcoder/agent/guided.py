@@ -231,7 +231,8 @@ class _Repair:
             Progress(f"trying {where} {candidate.text.strip().splitlines()[0][:80] if candidate.text else ''}")
         )
         report = await Trial(self.turn, ids, self.report).run_with(candidate.path, old, new)
-        after = len(report.failing) if not report.problem and report.tests else -1
+        left = [test for test in report.failing if self._counts(test)]
+        after = len(left) if not report.problem and report.tests else -1
         if after == 0:
             return await self._keep_if_better(candidate, hypothesis)
         self._record(candidate, hypothesis, unified(candidate.path, old, new), (len(ids), after), report, began)
@@ -261,7 +262,7 @@ class _Repair:
             failing_before=counts[0],
             failing_after=counts[1],
             verdict=verdict(*counts),
-            signature=signature(report.failing) or report.problem[:200],
+            signature=signature([test for test in report.failing if self._counts(test)]) or report.problem[:200],
             patch_id=kept,
             duration_s=round(time.monotonic() - began, 3),
             variant="" if candidate.how.endswith("no model asked") else self.turn.variant.id,
