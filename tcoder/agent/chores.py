@@ -42,7 +42,7 @@ async def perform(turn: Turn, op: Op) -> None:
         case Redo():
             await _tell(turn, await ledger.redo(op.patch_id), "redid")
         case Rollback():
-            back = rewound(turn.session.log, turn.state, op.checkpoint_id) if op.conversation else None
+            back = rewound(turn.session.whole_log, turn.state, op.checkpoint_id) if op.conversation else None
             patch = await ledger.rollback(op.checkpoint_id)
             if back is not None:
                 turn.record(back)

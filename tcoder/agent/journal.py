@@ -8,7 +8,7 @@ import fcntl
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,9 @@ import msgspec
 from tcoder.protocol.codec import decode_line, encode_line
 from tcoder.protocol.errors import JournalError
 from tcoder.protocol.events import SCHEMA, Event, Recorded, SessionEnded, TurnFinished
+
+
+BUFFER = 1 << 20
 
 
 def now() -> str:
@@ -49,29 +52,48 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 def load(path: Path) -> Loaded:
-    """Read a journal. A torn last line and unreadable lines in the middle are skipped and named; a file of a newer
-    format is refused and left as it is. Raises `JournalError`."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
-    lines = data.split(b"\n")
-    torn = lines.pop()
-    problems: list[str] = []
+    """Read a journal as a whole. Raises as `Stored` does."""
+    stored = Stored(path)
     with collecting_nothing():
-        events = [event for number, line in enumerate(lines, 1) if (event := _read(path, number, line, problems))]
-    if torn:
-        problems.append(f"the last line is incomplete and was dropped ({len(torn)} bytes)")
-    return Loaded(tuple(events), tuple(problems))
+        events = tuple(stored)
+    return Loaded(events, tuple(stored.problems))
 
 
-def _read(path: Path, number: int, line: bytes, problems: list[str]) -> Recorded | None:
-    try:
-        return decode_line(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        refuse_newer(path, line)
-        problems.append(f"line {number} is unreadable and was skipped: {error}")
-        return None
+class Stored:
+    """The events of a journal, read line by line each time they are iterated over. A torn last line and unreadable
+    lines in the middle are skipped and named in `problems`; a file of a newer format is refused and left as it is.
+    Raises `JournalError`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[str] = []
+
+    def __iter__(self) -> Iterator[Recorded]:
+        self.problems = []
+        for number, line in self.lines():
+            if (recorded := self.read(number, line)) is not None:
+                yield recorded
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Complete lines with their numbers, from 1."""
+        try:
+            with self.path.open("rb", buffering=BUFFER) as file:
+                for number, line in enumerate(file, 1):
+                    if line.endswith(b"\n"):
+                        yield number, line
+                    else:
+                        self.problems.append(f"the last line is incomplete and was dropped ({len(line)} bytes)")
+        except OSError as error:
+            raise JournalError(f"cannot read the session {self.path}: {error.strerror}") from error
+
+    def read(self, number: int, line: bytes) -> Recorded | None:
+        """The event of a line; None, and a problem, when it cannot be read."""
+        try:
+            return decode_line(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            refuse_newer(self.path, line)
+            self.problems.append(f"line {number} is unreadable and was skipped: {error}")
+            return None
 
 
 @contextmanager
@@ -99,7 +121,8 @@ def refuse_newer(path: Path, line: bytes) -> None:
 
 
 def copy(events: Iterable[Recorded], path: Path) -> None:
-    """Begin the journal of a fork with what came before. Raises `JournalError`, also when `path` exists."""
+    """Begin the journal of a fork with what came before, one event at a time. Raises `JournalError`, also when `path`
+    exists."""
     private_folder(path.parent)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -1,13 +1,14 @@
 """Where a conversation stood at a checkpoint: pure. For going back, and for a fork from there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import islice
 
 from tcoder.agent.state import SessionState, replay
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.events import CheckpointMade, PatchApplied, Recorded, Rewound, TurnFinished, TurnStarted
 
 
-def events_before(log: Sequence[Recorded], point: str) -> int:
+def events_before(log: Iterable[Recorded], point: str) -> int:
     """How many events had come when the checkpoint (or patch) `point` was made; when a turn was running then, how many
     before that turn, so that what the person asked can be asked again. Raises `UsageError` for an unknown point."""
     began: int | None = None
@@ -26,9 +27,10 @@ def events_before(log: Sequence[Recorded], point: str) -> int:
     raise UsageError(f"this session has no checkpoint {point!r}", "see /rewind or `tcoder timeline`")
 
 
-def rewound(log: Sequence[Recorded], state: SessionState, point: str) -> Rewound:
-    """The event that takes the conversation of `state` back to where it stood at `point`."""
-    then = replay(recorded.event for recorded in log[: events_before(log, point)])
+def rewound(log: Iterable[Recorded], state: SessionState, point: str) -> Rewound:
+    """The event that takes the conversation of `state` back to where it stood at `point`. `log` is gone through
+    twice."""
+    then = replay(recorded.event for recorded in islice(log, events_before(log, point)))
     kept = len(then.messages)
     if tuple(then.messages) == state.messages[:kept]:
         return Rewound(point, kept, len(then.said))

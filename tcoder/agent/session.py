@@ -4,7 +4,7 @@ import asyncio
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -108,13 +108,16 @@ class Session:
         *,
         state: SessionState | None = None,
         past: list[Recorded] | None = None,
+        stored: Iterable[Recorded] | None = None,
     ) -> None:
+        """`past` is what front ends are shown of a session that goes on; when that is not all, `stored` is."""
         self.env = env
         self.frame = frame
         self._journal = journal
         self._strategies = strategies
         self._state = state or SessionState()
         self._log = list(past or [])
+        self._stored = stored
         self._opened_at = len(self._log)
         self._feeds: list[Feed] = []
         self._observers: list[Observer] = []
@@ -137,8 +140,13 @@ class Session:
 
     @property
     def log(self) -> Sequence[Recorded]:
-        """Every event so far."""
+        """What front ends are shown of the past, and every event since."""
         return self._log
+
+    @property
+    def whole_log(self) -> Iterable[Recorded]:
+        """Every event of the session, from its journal where `log` has not all of them."""
+        return self._log if self._stored is None else self._stored
 
     def record(self, event: Event) -> Recorded:
         """Fold, write, tell everybody: the only way anything comes to be."""

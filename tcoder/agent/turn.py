@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -57,6 +57,8 @@ class Recorder(Protocol):
 
     @property
     def log(self) -> Sequence[Recorded]: ...
+    @property
+    def whole_log(self) -> Iterable[Recorded]: ...
 
     last_request: ModelRequest | None
 

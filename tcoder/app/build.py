@@ -5,8 +5,9 @@ import gc
 import os
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,11 +17,12 @@ from tcoder.agent import context, loop
 from tcoder.agent.budget import unpriced
 from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
-from tcoder.agent.journal import Journal, Loaded, collecting_nothing, copy, load, private_folder
+from tcoder.agent.journal import Journal, Stored, copy, private_folder
+from tcoder.agent.recall import Recalled, recall
 from tcoder.agent.reviewing import Reviewer
 from tcoder.agent.rewind import events_before
 from tcoder.agent.session import Session, StrategyRunner
-from tcoder.agent.state import SessionState, replay
+from tcoder.agent.state import replay
 from tcoder.agent.stored import summarise_all
 from tcoder.app import credentials, parts, variants
 from tcoder.app.instructions import read_instructions
@@ -74,10 +76,10 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     opens all the same, for everything that needs none. Raises `TcoderError`s."""
     settings = place.settings
     chosen = _variants(settings, interactive=interactive)
-    loaded, journal_path, parent = _stored(options, place)
+    recalled, journal_path, parent = _stored(options, place)
     session_id = journal_path.stem
     redactor = Redactor((*secrets_of(os.environ), *credentials.kept(place.config.folders.config / credentials.FILE)))
-    next_seq = _next_seq(loaded)
+    next_seq = recalled.next_seq if recalled else 1
     journal = None if options.no_session else Journal(journal_path, next_seq=next_seq, redact=redactor.line)
     private = private_folder(place.sessions / session_id)
     contained = parts.open_shell(place, private, interactive=interactive)
@@ -123,23 +125,25 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         network=settings.network == "on",
         trusted=place.trusted,
     )
-    past = loaded.events if loaded else ()
     session = Session(
         env,
         parts.frame(place, options, tests, tools.specs, session_id),
         journal,
         _strategy,
-        state=_state_of(past),
-        past=list(past),
+        state=recalled.state if recalled else None,
+        past=list(recalled.past) if recalled else None,
+        stored=Stored(journal_path) if recalled and not recalled.whole and journal else None,
     )
+    if recalled:
+        gc.freeze()  # all of it stays, so the garbage collector need not look at it again
     session.observe(plugins.observer(session.record))
     if options.debug:
         session.observe(_debug_log(options.debug, redactor))
-    _begin(session, place, session_id, parent, resumed=loaded is not None and not parent)
+    _begin(session, place, session_id, parent, resumed=recalled is not None and not parent)
     _, hidden = read_instructions(place.root, parts.RULE_FILES)
     told = [one for one in (hidden, contained.notice) if one]
     problems = (*place.config.notices, *told, *plugins.problems)
-    for problem in (*problems, *(loaded.problems if loaded else ())):
+    for problem in (*problems, *(recalled.problems if recalled else ())):
         session.record(Notice("warning", "start", problem))
     if not env.budget.cost_asked and (why := unpriced(env.budget, chosen["standard"], Usage())):
         session.record(Notice("info", "budget", why))  # a limit that a person set is warned of in each turn
@@ -173,8 +177,8 @@ def _begin(session: Session, place: Place, session_id: str, parent: str, *, resu
         session.record(VariantChanged(name, settings.variant == "auto", sticky=True, reason="asked for", by="person"))
 
 
-def _stored(options: Options, place: Place) -> tuple[Loaded | None, Path, str]:
-    """The journal to go on with or to begin, and the session it was forked from."""
+def _stored(options: Options, place: Place) -> tuple[Recalled | None, Path, str]:
+    """The session to go on with, the journal to go on with or to begin, and the session it was forked from."""
     resumes = options.resume_last or options.resume is not None
     if not resumes:
         session_id = options.session_id or new_session_id()
@@ -185,28 +189,17 @@ def _stored(options: Options, place: Place) -> tuple[Loaded | None, Path, str]:
             raise JournalError(f"session {session_id} exists", "resume it with -r, or choose another id")
         return None, path, ""
     path = find_session(place, options.resume or "")
-    loaded = load(path)
     if not options.fork:
-        return loaded, path, ""
-    if options.checkpoint:
-        loaded = replace(loaded, events=loaded.events[: events_before(loaded.events, options.checkpoint)])
+        return recall(path), path, ""
     fork = place.sessions / f"{options.session_id or new_session_id()}.jsonl"
-    if not options.no_session:
-        copy(loaded.events, fork)
-    return loaded, fork, path.stem
-
-
-def _state_of(past: Sequence[Recorded]) -> SessionState:
-    """What a stored session had come to. All of it stays, so the garbage collector need not look at it again."""
-    with collecting_nothing():
+    stored = Stored(path)
+    events = islice(stored, events_before(stored, options.checkpoint)) if options.checkpoint else stored
+    if options.no_session:
+        past = tuple(events)
         state = replay(recorded.event for recorded in past)
-    if past:
-        gc.freeze()
-    return state
-
-
-def _next_seq(loaded: Loaded | None) -> int:
-    return loaded.events[-1].seq + 1 if loaded and loaded.events else 1
+        return Recalled(state, past, past[-1].seq + 1 if past else 1, tuple(stored.problems)), fork, path.stem
+    copy(events, fork)
+    return recall(fork), fork, path.stem
 
 
 def _strategy(strategy: Strategy) -> StrategyRunner:

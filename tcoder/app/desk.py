@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from tcoder.agent.journal import Journal, load
+from tcoder.agent.journal import Journal
+from tcoder.agent.recall import recall
 from tcoder.agent.reviewing import Reviewer
-from tcoder.agent.state import SessionState, replay
+from tcoder.agent.state import SessionState
 from tcoder.app.options import Options
 from tcoder.app.place import find_place, find_session
 from tcoder.protocol.events import Event, NoteAdded, PatchApplied
@@ -42,9 +43,9 @@ async def open_desk(options: Options) -> AsyncGenerator[Desk]:
     elsewhere."""
     place = find_place(options)
     path = find_session(place, options.resume or "")
-    loaded = load(path)
-    state = replay(recorded.event for recorded in loaded.events)
-    journal = Journal(path, next_seq=loaded.events[-1].seq + 1 if loaded.events else 1)
+    recalled = recall(path)
+    state = recalled.state
+    journal = Journal(path, next_seq=recalled.next_seq)
     try:
         ledger = await Ledger.open(place.root, place.config.folders.state, path.stem)
         try:

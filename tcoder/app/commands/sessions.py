@@ -1,17 +1,21 @@
-"""`tcoder sessions [list|show ID|export ID|rm ID]`: stored sessions of this repository."""
+"""`tcoder sessions [list|show ID|export ID|rm ID]`: stored sessions of this repository.
+
+`show` says what a session is; `export` writes all of it, as Markdown or (`--json`) as one object.
+"""
 
 import shutil
 import sys
 from pathlib import Path
 
-from tcoder.agent.export import markdown
-from tcoder.agent.journal import Journal, load
-from tcoder.agent.stored import summarise_all
+from tcoder.agent.export import as_json, markdown
+from tcoder.agent.journal import Journal, Stored
+from tcoder.agent.stored import summarise, summarise_all
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place, find_session
 from tcoder.app.printing import complain, say, say_json
 from tcoder.frontends.sanitise import escape_json
 from tcoder.protocol.errors import UsageError
+from tcoder.protocol.queries import SessionSummary
 
 
 async def run(options: Options) -> int:
@@ -23,12 +27,13 @@ async def run(options: Options) -> int:
     if what not in ("show", "export", "rm"):
         raise UsageError(f"unknown: sessions {what}", "use list, show ID, export ID or rm ID")
     path = find_session(place, rest[0] if rest else "")
-    if what == "rm":
-        _remove(path)
-    elif options.json:
-        sys.stdout.write(escape_json(path.read_text(encoding="utf-8", errors="replace")))
-    else:
-        say(markdown([recorded.event for recorded in load(path).events]))
+    match what:
+        case "rm":
+            _remove(path)
+        case "show":
+            _show(options, summarise(path))
+        case _:
+            _export(options, path)
     return 0
 
 
@@ -42,7 +47,35 @@ def _list(options: Options, place: Place) -> None:
     if not summaries:
         complain(f"no stored sessions for {place.root}")
     for summary in summaries:
-        say(f"{summary.id}  {summary.updated}  {summary.turns:3} turns  {summary.title}\n")
+        say(f"{_line(summary)}\n")
+
+
+def _line(summary: SessionSummary) -> str:
+    busy = "  (open in another tcoder)" if summary.busy else ""
+    return f"{summary.id}  {summary.updated}  {summary.turns:3} turns  {summary.title}{busy}"
+
+
+def _show(options: Options, summary: SessionSummary) -> None:
+    if options.json:
+        say_json(summary)
+        return
+    cost = "unknown" if summary.usage.cost is None else f"${summary.usage.cost}"
+    say(f"{_line(summary)}\n")
+    say(f"{summary.model}, {summary.usage.calls} model calls, {summary.usage.total} tokens, cost {cost}\n")
+    if summary.parent:
+        say(f"forked from {summary.parent}\n")
+
+
+def _export(options: Options, path: Path) -> None:
+    stored = Stored(path)
+    if options.json:
+        for piece in as_json(summarise(path), stored, lambda: stored.problems):
+            sys.stdout.write(escape_json(piece.decode()))
+        return
+    for part in markdown(recorded.event for recorded in stored):
+        say(f"{part}\n\n")
+    for problem in stored.problems:
+        complain(problem)
 
 
 def _remove(path: Path) -> None:

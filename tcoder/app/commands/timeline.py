@@ -1,8 +1,7 @@
 """`tcoder timeline`: patches and checkpoints of the last session, or of `-r ID`."""
 
-from tcoder.agent.journal import load
 from tcoder.agent.queries import timeline
-from tcoder.agent.state import replay
+from tcoder.agent.recall import recall
 from tcoder.app.options import Options
 from tcoder.app.place import find_place, find_session
 from tcoder.app.printing import say, say_json
@@ -10,8 +9,7 @@ from tcoder.app.printing import say, say_json
 
 async def run(options: Options) -> int:
     path = find_session(find_place(options), options.resume or "")
-    state = replay(recorded.event for recorded in load(path).events)
-    entries = timeline(state).entries
+    entries = timeline(recall(path).state).entries
     if options.json:
         rows = [
             {

@@ -1,0 +1,193 @@
+"""A stored session gone on with: its state, and so much of its past as front ends are shown. However long the journal
+is, it is read line by line, and what is held of it is bounded.
+
+What a session has come to is a fold of all its events. Of a long journal, what lies before the last compaction is
+folded by halves: the conversation of that time has been replaced, so that calls and results need not even be decoded.
+"""
+
+import mmap
+import os
+import re
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tcoder.agent.journal import Stored, collecting_nothing
+from tcoder.agent.state import SessionState, fold
+from tcoder.protocol.budget import Usage
+from tcoder.protocol.errors import JournalError
+from tcoder.protocol.events import (
+    ApprovalChanged,
+    CheckpointMade,
+    ChecksRan,
+    Event,
+    ModelAnswered,
+    Notice,
+    PatchApplied,
+    PlanChanged,
+    Recorded,
+    SessionNamed,
+    SessionStarted,
+    TurnStarted,
+    VariantChanged,
+)
+from tcoder.protocol.messages import AssistantMessage
+from tcoder.protocol.variant import Served
+
+SHOWN_EVENTS = 2_000
+SHOWN_BYTES = 16_000_000
+_KIND = re.compile(rb'\{"schema":\d+,"seq":\d+,"time":"[^"\\]*","type":"(\w+)"')
+# Of a conversation that has been replaced since, these leave nothing behind.
+_GONE = frozenset(
+    {
+        b"tool_started",
+        b"tool_finished",
+        b"note_added",
+        b"permission_asked",
+        b"permission_answered",
+        b"notice",
+        b"located",
+    }
+)
+
+
+class Recalled(Struct, frozen=True):
+    """`past` is what front ends are shown: every event, or, of a long session, the last ones after a short form of the
+    others, which `whole` False says. `problems` names what could not be read."""
+
+    state: SessionState
+    past: tuple[Recorded, ...]
+    next_seq: int
+    problems: tuple[str, ...] = ()
+    whole: bool = True
+
+
+class _AnsweredMessage(Struct):
+    usage: Usage | None = None
+
+
+class _Answered(Struct):
+    """A `ModelAnswered` of which only the counts still matter."""
+
+    type: Literal["model_answered"]
+    seq: int
+    time: str
+    call: int
+    message: _AnsweredMessage
+
+
+_answered = msgspec.json.Decoder(_Answered)
+
+
+def recall(path: Path, shown_events: int = SHOWN_EVENTS, shown_bytes: int = SHOWN_BYTES) -> Recalled:
+    """Raises `JournalError` for a journal that cannot be read or is of a newer format."""
+    stored = Stored(path)
+    state, seq, short = SessionState(), 0, _Short()
+    tail: deque[tuple[Recorded, int]] = deque()
+    size = 0
+    with collecting_nothing():
+        for recorded, length in _events(stored, _replaced_until(path, shown_bytes)):
+            state = fold(state, recorded.event)
+            seq = recorded.seq
+            if not length:
+                short.add(recorded)
+                continue
+            tail.append((recorded, length))
+            size += length
+            while len(tail) > shown_events or (size > shown_bytes and len(tail) > 1):
+                left, its_length = tail.popleft()
+                size -= its_length
+                short.add(left)
+    last = tuple(recorded for recorded, _ in tail)
+    return Recalled(state, (*short.events(path), *last), seq + 1, tuple(stored.problems), short.last is None)
+
+
+def _events(stored: Stored, replaced_until: int) -> Iterator[tuple[Recorded, int]]:
+    """Every event that still matters, with the length of its line; 0 = it is not to be shown."""
+    at = 0
+    for number, line in stored.lines():
+        length = len(line)
+        at += length
+        recorded = None
+        if at <= replaced_until:
+            length = 0
+            if line.endswith(b"}\n") and (found := _KIND.match(line)):
+                kind = found[1]
+                if kind in _GONE:
+                    continue
+                if kind == b"model_answered":
+                    recorded = _counts(line)
+        recorded = recorded or stored.read(number, line)
+        if recorded is not None:
+            yield recorded, length
+
+
+def _counts(line: bytes) -> Recorded | None:
+    """An answer without its text: an aside leaves nothing in the conversation and counts all the same."""
+    try:
+        of = _answered.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None  # it is read as any other line, and named if that fails too
+    message = AssistantMessage((), usage=of.message.usage)
+    return Recorded(of.seq, of.time, ModelAnswered(of.call, message, Served(), aside=True))
+
+
+def _replaced_until(path: Path, shown_bytes: int) -> int:
+    """Up to which byte the conversation has been replaced by a compaction and is not shown either. The mark stands in
+    no other line: within a JSON string its quotes would be escaped."""
+    try:
+        with path.open("rb") as file:
+            before = os.fstat(file.fileno()).st_size - shown_bytes
+            if before <= 0:
+                return 0
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                found = data.rfind(b'"type":"compacted"')
+                return min(before, data.rfind(b"\n", 0, found) + 1) if found >= 0 else 0
+    except OSError as error:
+        raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
+
+
+class _Short:
+    """The events before the ones that are shown, so much shorter that they may be held: patches without their diffs,
+    checkpoints, of what is replaced the last, of what is counted the sum."""
+
+    def __init__(self) -> None:
+        self.last: Recorded | None = None
+        self._first: dict[type[Event], Recorded] = {}
+        self._last: dict[type[Event], Recorded] = {}
+        self._kept: dict[str, Recorded] = {}
+        self._usage = Usage()
+
+    def add(self, recorded: Recorded) -> None:
+        self.last = recorded
+        event = recorded.event
+        match event:
+            case SessionStarted() | TurnStarted():
+                self._first.setdefault(type(event), recorded)
+            case SessionNamed() | ApprovalChanged() | VariantChanged() | PlanChanged() | ChecksRan():
+                self._last[type(event)] = recorded
+            case PatchApplied():
+                self._kept[event.patch.id] = replace(recorded, event=PatchApplied(event.patch))
+            case CheckpointMade():
+                self._kept[event.checkpoint.id] = recorded
+            case ModelAnswered():
+                self._usage += event.message.usage or Usage(calls=1)
+            case _:
+                pass
+
+    def events(self, path: Path) -> Iterator[Recorded]:
+        if self.last is None:
+            return
+        yield from self._first.values()
+        yield from sorted((*self._last.values(), *self._kept.values()), key=lambda recorded: recorded.seq)
+        counted = ModelAnswered(0, AssistantMessage((), usage=self._usage), Served(), aside=True)
+        yield replace(self.last, event=counted)
+        text = (
+            f"the first {self.last.seq} events are not shown; `tcoder sessions export {path.stem}` writes all of them"
+        )
+        yield replace(self.last, event=Notice("info", "journal", text))
