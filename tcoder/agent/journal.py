@@ -19,7 +19,6 @@ from tcoder.protocol.codec import decode_line, encode_line
 from tcoder.protocol.errors import JournalError
 from tcoder.protocol.events import SCHEMA, Event, Recorded, SessionEnded, TurnFinished
 
-
 BUFFER = 1 << 20
 
 
