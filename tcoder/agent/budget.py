@@ -54,6 +54,12 @@ def unpriced(budget: Budget, variant: ModelVariant, usage: Usage) -> str:
     return ""
 
 
+def outline_tokens(budget: Budget, variant: ModelVariant) -> int:
+    """Tokens that the repository's outline may have; none for a model for which each token of a prompt is seconds."""
+    slow = variant.provider == "local" or variant.strategy == "guided"
+    return 0 if slow else min(budget.outline, context_limit(budget, variant) // 20)
+
+
 def context_limit(budget: Budget, variant: ModelVariant) -> int:
     """Tokens that a request may have: the tier's share of the window, with room for the answer."""
     window = variant.context_window

@@ -8,6 +8,7 @@ from tcoder.protocol.request import ModelRequest
 from tcoder.protocol.variant import ModelVariant
 
 RULES_LIMIT = 24_000
+OUTLINE_HEAD = "# Repository outline\n\nFiles and what they define, as they were when this conversation began:"
 
 
 class Frame(Struct, frozen=True):
@@ -35,7 +36,7 @@ def frame(
     texts = (
         ("system", head),
         ("project rules", f"# Project rules\n\n{rules[:RULES_LIMIT]}{cut}" if rules else ""),
-        ("repository outline", f"# Repository outline\n\n{outline}" if outline else ""),
+        ("repository outline", f"{OUTLINE_HEAD}\n\n{outline}" if outline else ""),
     )
     offered = sum(len(tool.name) + len(tool.description) + len(str(tool.parameters)) for tool in tools)
     layers = (("tools", offered), *((name, len(text)) for name, text in texts if text))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tcoder.agent.context import Frame
 from tcoder.agent.grants import Grants
+from tcoder.agent.outlines import Outlines
 from tcoder.agent.reviewing import Reviewer
 from tcoder.index import Index
 from tcoder.protocol.budget import Budget
@@ -24,7 +25,8 @@ class Environment:
     """`variants` are the slider's ends and may change when a person chooses another model, which `resolve` looks up.
     `ledger` opens the ledger at its first use, since it asks git; `checks` is how the project is tested, None when
     that is unknown or switched off. `private` is the session's own folder outside of the
-    repository. `frame` reads again what stands above the conversation. `interactive` says whether a person can answer
+    repository. `frame` reads again what stands above the conversation, and puts an outline into
+    it; `outlines` has them. `interactive` says whether a person can answer
     questions. `yolo` skips questions but no denials. `sandbox` names what contains commands, empty = nothing does;
     `wary` = something should and does not, so that every command is asked about. `writable` are further folders that
     commands may change."""
@@ -45,7 +47,8 @@ class Environment:
     resolve: Callable[[str], dict[VariantName, ModelVariant]]
     stored_sessions: Callable[[], tuple[SessionSummary, ...]]
     private: Path | None = None
-    frame: Callable[[], Awaitable[Frame]] | None = None
+    frame: Callable[[str], Frame] | None = None
+    outlines: Outlines | None = None
     checks: CheckCommand | None = None
     checks_timeout_s: float = 900.0
     max_attempts: int = 5

@@ -3,8 +3,7 @@
 import asyncio
 import time
 import traceback
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from tcoder.agent import chores, halt, queries
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
+from tcoder.agent.feed import Feed
 from tcoder.agent.journal import Journal
 from tcoder.agent.state import SessionState, fold, say
 from tcoder.agent.turn import Turn
@@ -25,6 +25,7 @@ from tcoder.protocol.events import (
     MessageQueued,
     MessageUnqueued,
     Notice,
+    OutlineTaken,
     PermissionAnswered,
     PermissionAsked,
     PlanChanged,
@@ -71,29 +72,6 @@ from tcoder.protocol.variant import ModelVariant, Strategy, VariantName
 
 StrategyRunner = Callable[[Turn], Awaitable[Ending]]
 Observer = Callable[[Recorded], None]
-
-
-class Feed:
-    """One subscriber's queue; iterating ends when the session does."""
-
-    def __init__(self, past: list[Recorded]) -> None:
-        self._items: deque[Recorded | Delta | None] = deque(past)
-        self._ready = asyncio.Event()
-
-    def put(self, item: "Recorded | Delta | None") -> None:
-        self._items.append(item)
-        self._ready.set()
-
-    async def __aiter__(self) -> AsyncIterator[Recorded | Delta]:
-        while True:
-            while self._items:
-                item = self._items.popleft()
-                if item is None:
-                    return
-                yield item
-            self._ready.clear()
-            if not self._items:
-                await self._ready.wait()
 
 
 class Session:
@@ -302,9 +280,23 @@ class Session:
 
     async def renew_frame(self) -> Frame:
         """The rules and the outline as they are now."""
+        if self.env.outlines is not None:
+            self._take_outline(await self.env.outlines.anew())
         if self.env.frame is not None:
-            self.frame = await self.env.frame()
+            self.frame = self.env.frame(self._state.outline)
         return self.frame
+
+    async def _begin_frame(self) -> None:
+        """The outline that the first request begins with, where there is one without waiting."""
+        if self.env.outlines is None or self.env.frame is None or self._state.calls:
+            return
+        self._take_outline(await self.env.outlines.first())
+        if self._state.outline:
+            self.frame = self.env.frame(self._state.outline)
+
+    def _take_outline(self, text: str) -> None:
+        if text != self._state.outline:
+            self.record(OutlineTaken(text))
 
     async def query(self, query: Query) -> Reply:
         return await queries.answer(self, query)
@@ -331,6 +323,7 @@ class Session:
         """Run one turn to its `TurnFinished`; False when it was interrupted."""
         self.record(TurnStarted(self._state.turn + 1, message))
         task = "".join(part.text for part in message.parts if isinstance(part, TextPart))
+        await self._begin_frame()
         turn = Turn(self, self.env, self.frame, task)
         try:
             ending = await self._strategies(self.env.strategy or turn.variant.strategy)(turn)

@@ -23,6 +23,7 @@ from tcoder.protocol.events import (
     ModelAnswered,
     ModelAsked,
     NoteAdded,
+    OutlineTaken,
     PatchApplied,
     PlanChanged,
     Rewound,
@@ -60,14 +61,16 @@ class Queued(Struct, frozen=True):
 class SessionState(Struct, frozen=True):
     """What a session has come to. `pending` are the calls of the last assistant message whose results are not all in;
     `gathered` the results so far, in the order in which they came; `held` are messages that wait for the last of them,
-    since nothing may stand between calls and their results. `switched_at` is the number of the last call before the
-    slider moved; `after_turn` is the stop to go back to when it moved for one turn only. `said` is what the person
-    wrote, and `tried` every attempt, of the whole session. `characters` is the length of `messages`, `measured` the
-    last length whose tokens were counted; `summary` is the last that a model wrote. `cache_break` is why the next
-    request will not begin with the one before it, and `last_break` what broke the prompt cache last, in words."""
+    since nothing may stand between calls and their results. `outline` is the repository's, above the conversation.
+    `switched_at` is the number of the last call before the slider moved; `after_turn` is the stop to go back to when it
+    moved for one turn only. `said` is what the person wrote, and `tried` every attempt, of the whole session.
+    `characters` is the length of `messages`, `measured` the last length whose tokens were counted; `summary` is the
+    last that a model wrote. `cache_break` is why the next request will not begin with the one before it, and
+    `last_break` what broke the prompt cache last, in words."""
 
     session_id: str = ""
     name: str = ""
+    outline: str = ""
     messages: Growing[Message] = Growing()
     said: Growing[UserMessage] = Growing()
     characters: int = 0
@@ -137,6 +140,8 @@ def fold(state: SessionState, event: Event) -> SessionState:
                 baseline=None,
                 outcome=None,
             )
+        case OutlineTaken():
+            return replace(state, outline=event.text)
         case NoteAdded():
             return _tell(state, say(event.text))
         case MessageQueued():
@@ -152,7 +157,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case ChecksRan():
             return replace(state, checks=event.report, edited_since_checks=False)
         case AttemptRecorded():
-            return replace(state, attempts=(*state.attempts, event.attempt), tried=state.tried.plus(event.attempt))
+            return _attempted(state, event.attempt)
         case PlanChanged():
             return replace(state, plan=event.steps)
         case VariantChanged():
@@ -177,6 +182,17 @@ def replay(events: Iterable[Event], state: SessionState | None = None) -> Sessio
     for event in events:
         state = fold(state, event)
     return state
+
+
+def _attempted(state: SessionState, attempt: Attempt) -> SessionState:
+    """An attempt with the number of an earlier one of this turn takes its place."""
+    known = [one.number for one in state.attempts]
+    if attempt.number not in known:
+        return replace(state, attempts=(*state.attempts, attempt), tried=state.tried.plus(attempt))
+    at = known.index(attempt.number)
+    attempts = (*state.attempts[:at], attempt, *state.attempts[at + 1 :])
+    earlier = len(state.tried) - len(state.attempts)
+    return replace(state, attempts=attempts, tried=Growing((*state.tried[:earlier], *attempts)))
 
 
 def _switched(state: SessionState, event: VariantChanged) -> SessionState:

@@ -216,6 +216,8 @@ class Turn:
         began = time.monotonic()
         partial: list[str] = []
         reply: ModelReply | None = None
+        if self.env.outlines is not None:
+            self.env.outlines.leave()
         try:
             async for part in self.env.model.stream(request):
                 if isinstance(part, ModelReply):

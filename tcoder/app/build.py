@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from tcoder import __version__
 from tcoder.agent import context, loop
-from tcoder.agent.budget import unpriced
+from tcoder.agent.budget import outline_tokens, unpriced
 from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Stored, copy, private_folder
+from tcoder.agent.outlines import Outlines
 from tcoder.agent.recall import Recalled, recall
 from tcoder.agent.reviewing import Reviewer
 from tcoder.agent.rewind import events_before
@@ -45,7 +46,7 @@ from tcoder.workspace.files.files import WorkspaceFiles
 from tcoder.workspace.ledger.ledger import Ledger
 from tcoder.workspace.ledger.prune import Rule, prune
 
-OUTLINE_TOKENS = 1_000
+OUTLINE = "outline.json"
 
 
 def new_session_id() -> str:
@@ -63,6 +64,8 @@ class Opened:
 
     async def close(self) -> None:
         """End children and connections; the session itself is closed by its `Close` op."""
+        if self.env.outlines is not None:
+            await self.env.outlines.close()
         for told in await self.env.runner.close():
             complain(told)
         await self.env.model.close()
@@ -92,8 +95,10 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     ledger = _LateLedger(lambda: _open_ledger(place, session_id))
     index = Index.open(place.root, place.config.folders.cache)
 
-    async def renewed() -> context.Frame:
-        outline = await index.outline(budget_tokens=OUTLINE_TOKENS) if index.state().complete >= 1 else ""
+    budget = parts.budget_of(settings)
+    outlines = Outlines(index, place.root, place.sessions / OUTLINE, outline_tokens(budget, chosen["standard"]))
+
+    def framed(outline: str) -> context.Frame:
         return parts.frame(place, options, tests, tools.specs, session_id, outline)
 
     env = Environment(
@@ -111,9 +116,10 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         stored_sessions=lambda: summarise_all(place.sessions)[0],
         reviewer=Reviewer(ledger, place.sessions / session_id / "review.json", trusted=True),
         grants=Grants(parts.rules_of(settings), place.sessions / "rules.toml"),
-        budget=parts.budget_of(settings),
+        budget=budget,
         private=private,
-        frame=renewed,
+        frame=framed,
+        outlines=outlines,
         checks=tests,
         checks_timeout_s=settings.checks.timeout_s,
         max_attempts=settings.checks.max_attempts,
@@ -127,7 +133,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     )
     session = Session(
         env,
-        parts.frame(place, options, tests, tools.specs, session_id),
+        framed(recalled.state.outline if recalled else ""),
         journal,
         _strategy,
         state=recalled.state if recalled else None,
@@ -145,7 +151,9 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     problems = (*place.config.notices, *told, *plugins.problems)
     for problem in (*problems, *(recalled.problems if recalled else ())):
         session.record(Notice("warning", "start", problem))
-    if not env.budget.cost_asked and (why := unpriced(env.budget, chosen["standard"], Usage())):
+    standard = chosen["standard"]
+    asked = env.budget.cost_asked or standard.on_this_machine
+    if not asked and (why := unpriced(env.budget, standard, Usage())):
         session.record(Notice("info", "budget", why))  # a limit that a person set is warned of in each turn
     return Opened(session, env, ledger.opened)
 

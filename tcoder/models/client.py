@@ -54,7 +54,7 @@ def open_model(
 
 def patience_of(variant: ModelVariant) -> Timeouts:
     """A model on this machine may think about a long prompt for many minutes."""
-    if variant.provider == "local" or variant.base_url.startswith(("http://127.", "http://localhost", "http://[::1]")):
+    if variant.on_this_machine:
         return Timeouts(connect=5, first=1800, idle=300, total=3600)
     return Timeouts()
 

@@ -49,6 +49,13 @@ class TurnStarted(Struct, frozen=True, tag="turn_started"):
     message: UserMessage
 
 
+class OutlineTaken(Struct, frozen=True, tag="outline_taken"):
+    """The outline of the repository that stands above the conversation from here on: before the first request, and anew
+    at a compaction."""
+
+    text: str
+
+
 class NoteAdded(Struct, frozen=True, tag="note_added"):
     """Something tcoder tells the model as a user message: test results, a budget that runs low, what a person undid."""
 
@@ -218,6 +225,7 @@ Event = (
     SessionStarted
     | SessionResumed
     | TurnStarted
+    | OutlineTaken
     | NoteAdded
     | MessageQueued
     | MessageUnqueued

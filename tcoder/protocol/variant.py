@@ -52,6 +52,12 @@ class ModelVariant(Struct, frozen=True):
     base_price: Price | None = None
     quirks: tuple[str, ...] = ()
 
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether it is served here: it may take its time, and nobody sends a bill."""
+        here = ("http://127.", "http://localhost", "http://[::1]")
+        return self.provider == "local" or self.base_url.startswith(here)
+
 
 class Served(Struct, frozen=True):
     """What the response said really ran; empty = it did not say. Times in seconds from sending the request. `warning`

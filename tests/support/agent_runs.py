@@ -22,6 +22,7 @@ from tcoder.protocol.events import (
     ModelFailed,
     NoteAdded,
     Notice,
+    OutlineTaken,
     PatchApplied,
     PlanChanged,
     Rewound,
@@ -66,7 +67,7 @@ KINDS = (
         "notice",
         "aside",
     ),
-    *("failed call", "failed answer", "asked", "plan", "compact", "rewind", "resume"),
+    *("failed call", "failed answer", "asked", "plan", "outline", "compact", "rewind", "resume"),
 )
 
 
@@ -129,6 +130,8 @@ def told_of_files(kind: str, text: str, number: int, state: SessionState) -> Eve
             return ModelFailed(state.calls, "network", text, partial=text)
         case "asked" if not state.pending:
             return ModelAsked(state.calls + 1, state.variant, "x/m", cache_break=state.cache_break)
+        case "outline":
+            return OutlineTaken(text)
         case "plan":
             return PlanChanged((PlanStep(text),), "model")
         case "resume" if not state.pending:
