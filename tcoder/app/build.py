@@ -66,12 +66,12 @@ class Opened:
         """End children and connections; the session itself is closed by its `Close` op."""
         if self.env.outlines is not None:
             await self.env.outlines.close()
-        for told in await self.env.runner.close():
+        ledger = self.opened_ledger()
+        runner = asyncio.ensure_future(self.env.runner.close())
+        others = [self.env.model.close(), self.env.index.close(), *([ledger.close()] if ledger else [])]
+        await asyncio.gather(runner, *others)
+        for told in runner.result():
             complain(told)
-        await self.env.model.close()
-        await self.env.index.close()
-        if ledger := self.opened_ledger():
-            await ledger.close()
 
 
 async def open_session(options: Options, place: Place, *, interactive: bool) -> Opened:
