@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,12 +25,14 @@ from tcoder.protocol.messages import ToolSpec
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.variant import ModelVariant
 from tcoder.resources import prompt
+from tcoder.tools.outputs import ends_of
 from tcoder.tools.policy import rules
 from tcoder.workspace import checks
 from tcoder.workspace.shell.shell import Shell
 
 N = TypeVar("N", int, float, Decimal)
 
+HEADING = 400
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 
 
@@ -75,8 +78,10 @@ def open_shell(place: Place, spill: Path, *, interactive: bool) -> Opened:
     the reduced one and has to ask about every command; without a person this raises `SandboxError`."""
     settings = place.settings
     writable = tuple(Path(folder).expanduser().resolve() for folder in settings.add_dirs)
+    shown = ends_of(budget_of(settings).tool_output) - HEADING  # the tool tells how a command ended, too
+    shell = partial(Shell, place.root, spill_dir=spill, output_budget=shown)
     if settings.sandbox == "off":
-        return Opened(Shell(place.root, sandbox=None, spill_dir=spill), writable=writable)
+        return Opened(shell(sandbox=None), writable=writable)
     from tcoder.workspace.sandbox import reduced, sandbox  # late: not needed when it is switched off
 
     folders = place.config.folders
@@ -90,17 +95,23 @@ def open_shell(place: Place, spill: Path, *, interactive: bool) -> Opened:
             hidden=(folders.config, folders.state, folders.data),
             overlay=report.overlay,
         )
-        return Opened(Shell(place.root, sandbox=box, spill_dir=spill), report.mode, writable=writable)
+        return Opened(shell(sandbox=box), report.mode, writable=writable)
     why = f"the sandbox does not hold here: {report.detail}"
     if not interactive:
         raise SandboxError(why, report.fix or "use --sandbox off")
     mode = reduced.available()
     notice = f"{why}. Every command is asked about"
     if mode is None:
-        return Opened(Shell(place.root, sandbox=None, spill_dir=spill), "", True, f"{notice}. {report.fix}", writable)
+        return Opened(
+            shell(sandbox=None),
+            "",
+            True,
+            f"{notice}. {report.fix}",
+            writable,
+        )
     less = reduced.Reduced(place.root, mode, writable=writable, network=settings.network == "on")
     notice = f"{notice}, and runs with reduced containment: {reduced.SAID[mode]}. {report.fix}"
-    return Opened(Shell(place.root, sandbox=less, spill_dir=spill), "reduced", True, notice, writable)
+    return Opened(shell(sandbox=less), "reduced", True, notice, writable)
 
 
 def find_checks(place: Place, options: Options) -> CheckCommand | None:

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from tcoder.protocol.commands import JobView
 from tcoder.protocol.display import TerminalBlock
@@ -64,7 +65,8 @@ async def _type(args: JobArgs, context: ToolContext) -> Reply:
         text, timeout_s=min(args.timeout, context.timeout_s), on_output=context.emit
     )
     block = TerminalBlock(result.command, result.output, result.exit_code, result.duration_s)
-    return Reply(describe(result), (block,), "ok" if result.exit_code == 0 else "error")
+    result = replace(result, spill=context.outputs.handle(result.spill))
+    return Reply(describe(result, context.outputs), (block,), "ok" if result.exit_code == 0 else "error")
 
 
 def _line(job: JobView) -> str:

@@ -17,7 +17,14 @@ MIDDLE_SHARE = 0.2
 TELLING = re.compile(
     r"error|exception|traceback|fail|fatal|panic|assert|warning|denied|cannot|undefined|not found", re.IGNORECASE
 )
+SCANNED = 2_000_000
 _NAME = re.compile(r"[\w-]{1,80}\.txt")
+
+
+def ends_of(room: int) -> int:
+    """How many characters of `room` are for the beginning and the end of a result; the others are for the lines between
+    them that look like errors."""
+    return int(room * (1 - MIDDLE_SHARE))
 
 
 def is_handle(path: str) -> bool:
@@ -29,7 +36,7 @@ def trim(text: str, room: int, whole: str) -> str:
     like errors, with counts. `whole` is the handle of the whole, empty when it could not be kept."""
     if len(text) <= room:
         return text
-    side = int(room * (1 - MIDDLE_SHARE)) // 2
+    side = ends_of(room) // 2
     head, tail = text[:side], text[-side:]
     head = head[: head.rfind("\n") + 1] or head
     tail = tail[tail.find("\n") + 1 :] or tail
@@ -37,19 +44,25 @@ def trim(text: str, room: int, whole: str) -> str:
     first = head.count("\n") + 1
     lines = middle.split("\n")
     telling = [(first + at, line.strip()[:MAX_HIT]) for at, line in enumerate(lines) if TELLING.search(line)]
-    shown: list[str] = []
-    left = int(room * MIDDLE_SHARE)
-    for number, line in reversed(telling):  # the last errors say most
-        left -= len(line) + 10
-        if left < 0:
-            break
-        shown.append(f"{number}: {line}")
+    shown = _last(telling, room)
     where = f'; read or search the whole with path "{whole}"' if whole else ""
     note = f"[… {len(lines)} lines, {len(middle)} characters left out{where}"
     if shown:
         note += f"; {len(shown)} of the {len(telling)} lines among them that look like errors:\n"
-        note += "\n".join(reversed(shown)) + "\n"
+        note += "\n".join(shown) + "\n"
     return f"{head}\n{note}…]\n{tail}"
+
+
+def _last(telling: list[tuple[int, str]], room: int) -> list[str]:
+    """As many lines as there is room for in the middle; the last errors say most."""
+    shown: list[str] = []
+    left = room - ends_of(room)
+    for number, line in reversed(telling):
+        left -= len(line) + 10
+        if left < 0:
+            break
+        shown.append(f"{number}: {line}")
+    return shown[::-1]
 
 
 class Outputs:
@@ -68,6 +81,22 @@ class Outputs:
         file = Path(path)
         ours = path and self._folder is not None and file.parent == self._folder and _NAME.fullmatch(file.name)
         return f"{PREFIX}{file.name}" if ours else path
+
+    def telling(self, handle: str, shown: str) -> str:
+        """Of an output whose beginning and end are `shown` and whose whole lies behind `handle`: the lines that look
+        like errors and are not among them, with their numbers; empty when there are none."""
+        if not is_handle(handle):
+            return ""
+        whole = self.text(handle)
+        known = set(shown.split("\n"))
+        before = max(0, len(whole) - SCANNED)
+        first = whole.count("\n", 0, before) + 1
+        lines = enumerate(whole[before:].split("\n"), first)
+        found = [(at, line.strip()[:MAX_HIT]) for at, line in lines if TELLING.search(line) and line not in known]
+        said = _last(found, self.room)
+        if not said:
+            return ""
+        return f"{len(said)} of the {len(found)} lines among them that look like errors:\n" + "\n".join(said)
 
     def text(self, handle: str) -> str:
         """The whole behind a handle. Raises `ToolError`."""

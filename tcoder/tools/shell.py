@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tcoder.protocol.commands import CommandResult
 from tcoder.protocol.display import TerminalBlock
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
+from tcoder.tools.outputs import Outputs
 
 MAX_TIMEOUT_S = 1800
 
@@ -34,11 +35,12 @@ class Shell(Tool[ShellArgs]):
         )
         block = TerminalBlock(result.command, result.output, result.exit_code, result.duration_s)
         result = replace(result, spill=context.outputs.handle(result.spill))
-        return Reply(describe(result), (block,), "ok" if result.exit_code == 0 else "error")
+        return Reply(describe(result, context.outputs), (block,), "ok" if result.exit_code == 0 else "error")
 
 
-def describe(result: CommandResult) -> str:
-    """A command's result for the model: how it ended, then what it printed."""
+def describe(result: CommandResult, outputs: Outputs) -> str:
+    """A command's result for the model: how it ended, then what it printed. Of what was left out, lines that look like
+    errors come first."""
     if result.timed_out:
         head = f"timed out after {result.duration_s:.0f} s and was ended"
     elif result.awaiting_input:
@@ -51,4 +53,6 @@ def describe(result: CommandResult) -> str:
             f"{result.omitted_bytes} bytes left out"
             + (f'; read or search the whole with path "{result.spill}"' if result.spill else "")
         )
+        if errors := outputs.telling(result.spill, result.output):
+            notes.append(f"{errors}\n")
     return "\n".join((*notes, result.output)).rstrip()

@@ -120,3 +120,18 @@ async def test_the_model_can_page_through_what_a_command_printed(desk: Desk, ser
     last = server.requests[-1].raw.decode()
     assert "20001\\tERROR: lost" in last
     assert "19999\\t19999\\n20000\\t20000\\n20001\\tERROR: lost" in last
+
+
+@pytest.mark.parametrize(("tier", "room"), [("small", 8_000), ("medium", 24_000)])
+async def test_a_command_has_the_room_of_its_tier_once_and_keeps_its_errors(
+    desk: Desk, serve: Any, tier: Any, room: int
+) -> None:
+    (desk.root / "log.txt").write_text(MIXED * 4)
+    server = serve({"calls": [{"name": "shell", "arguments": {"command": "cat log.txt"}}]}, {"text": "ok"})
+    async with live(desk, server, budget=tier) as session:
+        await turn(session, "run it")
+    content = server.requests[1].body["messages"][-1]["content"]
+    assert 0.7 * room < len(content) <= room
+    assert content.count("left out") == 2  # once in the heading, once where it is missing
+    assert "\n2001: ERROR: the disk is full\n" in content and "4 of the 4 lines" in content
+    assert content.startswith("exit 0\n") and "step 0 is fine\n" in content and content.endswith("the end")

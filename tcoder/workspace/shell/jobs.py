@@ -72,10 +72,14 @@ def _below(process: Process, first: Process, everything: list[Process]) -> bool:
 
 
 class Jobs:
-    """The background jobs of one shell; `ready` gives its process, started when there is none."""
+    """The background jobs of one shell; `ready` gives its process, started when there is none. Of what a job prints
+    `output_budget` characters are shown."""
 
-    def __init__(self, ready: Callable[[], Awaitable[ShellProcess]], spill_dir: Path) -> None:
+    def __init__(
+        self, ready: Callable[[], Awaitable[ShellProcess]], spill_dir: Path, output_budget: int = 16_000
+    ) -> None:
         self._ready = ready
+        self._budget = output_budget
         self._spill_dir = spill_dir
         self._jobs: dict[int, _Job] = {}
 
@@ -89,7 +93,7 @@ class Jobs:
         os.mkfifo(fifo, 0o622)
         descriptor = os.open(fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         job.descriptor = descriptor
-        job.output = Output(_KEPT_CHARACTERS, self._spill_dir)
+        job.output = Output(self._budget, self._spill_dir)
         asyncio.get_running_loop().add_reader(descriptor, self._read, job)
         self._jobs[job.number] = job
         await process.send("job", str(job.number), str(fifo), command)

@@ -74,7 +74,7 @@ class Shell:
         self._told: tuple[str, ...] = ()
         self._watch = Watch(self._root)
         self._free = 0
-        self.jobs = Jobs(self._ready, spill_dir)
+        self.jobs = Jobs(self._ready, spill_dir, output_budget)
 
     @property
     def cwd(self) -> Path:
