@@ -34,6 +34,7 @@ from tcoder.protocol.events import (
     SessionEnded,
     SessionNamed,
     ToolFinished,
+    ToolStarted,
     TurnFinished,
     TurnStarted,
     VariantChanged,
@@ -353,8 +354,10 @@ class Session:
 
     async def _settle(self, turn: Turn) -> None:
         """Leave a valid conversation and a recorded tree, however the turn ended."""
-        for call in self._state.unanswered:
-            self.record(ToolFinished(call.id, call.name, ToolResult(call.id, "interrupted", "cancelled"), 0.0))
+        for call in self._state.unanswered:  # none of these has begun: a turn answers each call that it starts
+            self.record(ToolStarted(call, call.name))
+            result = ToolResult(call.id, "not run: the turn ended before", "cancelled")
+            self.record(ToolFinished(call.id, call.name, result, 0.0))
         try:
             await turn.after_interrupt()
         except TcoderError as error:
