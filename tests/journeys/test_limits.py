@@ -1,4 +1,4 @@
-"""Limits and shared sessions, with the real command line: a clean stop at a spent budget, two processes, one session."""
+"""Limits and shared sessions with the real command line: a clean stop at a spent budget, two processes, one session."""
 
 import json
 from pathlib import Path
