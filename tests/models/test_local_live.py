@@ -1,16 +1,25 @@
-"""The smallest real model, pulled if need be: run with `make live`."""
+"""The smallest real models, pulled if need be: run with `make live`."""
 
 import json
+import os
 
 import pytest
+from support.desk import Desk
+from support.live import live, turn
+from support.model_server import ModelServer
 
+from tcoder.models.local.folders import local_folders
 from tcoder.models.local.local import LocalModel
 from tcoder.models.local.weights import find, pull
+from tcoder.protocol.events import ModelAnswered, ModelAsked
 from tcoder.protocol.messages import TextPart, UserMessage
+from tcoder.protocol.ops import SetVariant
+from tcoder.protocol.queries import ExplainVariant, VariantReport
 from tcoder.protocol.request import ModelReply, ModelRequest
 from tcoder.protocol.variant import ModelVariant
 
 MODEL = "local/qwen2.5-coder-0.5b"
+LARGER = "local/qwen2.5-coder-1.5b"
 VARIANT = ModelVariant(id=MODEL, model="", provider="local", base_url="", json_schema=True)
 
 
@@ -38,3 +47,35 @@ async def test_a_small_model_writes_code_and_obeys_a_schema() -> None:
     choice = await ask("Is Python a programming language? Answer as JSON.", schema)
     assert json.loads(choice.message.text)["answer"] in ("yes", "no")
     await model.close()
+
+
+@pytest.mark.live
+@pytest.mark.timeout(2400)
+async def test_the_slider_switches_between_two_models_and_shows_how_much_faster_one_is(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await pull(MODEL) and await pull(LARGER)
+    monkeypatch.setenv("TCODER_MODELS_DIR", str(local_folders(os.environ).weights))
+    settings = "[local]\nidle_s = 20\n[budget]\nmax_tokens = 100000\n"
+    chosen = {"base_url": "", "model": LARGER, "strategy": "agent", "allowed_tools": ("read",)}
+    with ModelServer([{"text": "not asked"}]) as server:
+        async with live(desk, server, settings, **chosen) as session:
+            for stop in ("standard", "fast"):
+                await session.submit(SetVariant(stop))
+                for number in range(3):
+                    await turn(session, f"Count from {number} to 30 in digits. Call no tool.")
+            report = await session.query(ExplainVariant())
+            asked = [one.event for one in session.log if isinstance(one.event, ModelAsked) and not one.event.aside]
+            answered = [one.event for one in session.log if isinstance(one.event, ModelAnswered)]
+        assert server.requests == []
+    assert {event.model for event in asked if event.variant == "standard"} == {LARGER}
+    assert {event.model for event in asked if event.variant == "fast"} == {MODEL}
+    served = {event.served.model for event in answered}
+    assert len(served) == 2, served  # what the engines themselves say they ran
+    assert isinstance(report, VariantReport)
+    speeds = {of.name: of.tokens_per_s for of in report.stats}
+    assert speeds["fast"] is not None and speeds["standard"] is not None
+    with capsys.disabled():
+        ratio = speeds["fast"] / speeds["standard"]
+        print(f"\nfast {speeds['fast']:.1f} tokens/s, standard {speeds['standard']:.1f} tokens/s, {ratio:.1f} times")
+    assert speeds["fast"] > 1.3 * speeds["standard"]
