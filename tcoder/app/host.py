@@ -105,7 +105,7 @@ class Program:
 
     def trust(self) -> None:
         sessions = self._sessions
-        sessions.options = replace(sessions.options, trust=True)
+        sessions.place.trust()
         sessions.place = find_place(sessions.options)
 
     async def report(self, name: ReportName) -> StatusReport:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tcoder import __version__
-from tcoder.app import user_commands
+from tcoder.app import user_commands, wide
 from tcoder.app.build import Opened, open_session
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
 from tcoder.app.variants import choose
 from tcoder.frontends.startup import LINES, Startup
-from tcoder.protocol.errors import NoModelError
+from tcoder.protocol.errors import NoModelError, UsageError
 from tcoder.protocol.handles import SessionHandle
 from tcoder.protocol.queries import SessionChoice
-from tcoder.workspace.git.repository import git_dir_of
+from tcoder.workspace.git.repository import git_dir_of, wide_folder
 
 if TYPE_CHECKING:
     from tcoder.frontends.tui.prepaint import Prepaint
@@ -72,7 +72,8 @@ def _demo(options: Options) -> tuple[Options, Place]:
 async def textual(options: Options, first_frame: "Prepaint | None") -> int:
     """The Textual interface, behind a first frame that is on the screen already."""
     try:
-        place = find_place(options)
+        place = _project(options)
+        options = replace(options, trust=False)  # said once, for the folder as it is now
         sessions = Sessions(options, place)
         startup = _startup(options, place)
         from tcoder.app.host import Program  # late: behind the first frame
@@ -96,12 +97,22 @@ async def line_mode(options: Options) -> int:
     from tcoder.app.host import Program  # late: the Textual interface has it later still
     from tcoder.frontends import plain  # late: prompt_toolkit costs a third of a second
 
-    place = find_place(options)
+    place = _project(options)
+    options = replace(options, trust=False)  # said once, for the folder as it is now
     sessions = Sessions(options, place)
     try:
         return await plain.run(sessions, _startup(options, place), host=Program(sessions))
     finally:
         await sessions.close()
+
+
+def _project(options: Options) -> Place:
+    """The place, unless that is a home folder which nobody named or said yes to, since a folder below it was opened.
+    Raises `UsageError`."""
+    place = find_place(options)
+    if Path(options.path).resolve() != place.root and (why := wide_folder(place.root)):
+        raise UsageError(f"the repository around this folder is {place.root}: {why}", wide.HINT)
+    return place
 
 
 def _startup(options: Options, place: Place) -> Startup:

@@ -3,6 +3,9 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tcoder.agent.journal import project_folder
 from tcoder.agent.stored import journals
@@ -12,6 +15,11 @@ from tcoder.config import load as load_config
 from tcoder.protocol.errors import UsageError
 from tcoder.workspace.git import repository
 
+if TYPE_CHECKING:
+    from tcoder.plugins.trust import Fingerprint
+
+MAX_TOLD = 20
+
 
 @dataclass(frozen=True)
 class Place:
@@ -20,11 +28,19 @@ class Place:
     root: Path
     config: Config
     trusted: bool
+    untrusted: "Fingerprint | None" = None
+    """What the folder would run, as it is shown to the person who is asked for trust."""
 
     @property
     def asks_trust(self) -> bool:
         """Whether the folder has settings of its own that nobody has said yes to."""
         return not self.trusted and (self.root / ".tcoder" / "config.toml").exists()
+
+    def trust(self) -> None:
+        """Trust the folder as it was shown. Raises `UsageError` when it cannot be."""
+        from tcoder.plugins.trust import TrustStore  # late: most repositories have nothing to trust
+
+        TrustStore(self.config.folders.state / "trust.json").trust(self.root, self.untrusted)
 
     @property
     def settings(self) -> Settings:
@@ -47,7 +63,16 @@ def find_place(options: Options) -> Place:
     config = load_config(
         os.environ, options.settings(), project=root, trusted=trusted, user_file=user_file, profile=options.profile
     )
-    return Place(root, config, trusted)
+    if trusted or not (root / ".tcoder" / "config.toml").exists():
+        return Place(root, config, trusted)
+    from tcoder.plugins.trust import TrustStore, fingerprint  # late: most repositories have nothing to trust
+
+    shown = fingerprint(root)
+    changes = TrustStore(folders_only.folders.state / "trust.json").changes(root)
+    told = [f"not trusted: {change}" for change in changes[:MAX_TOLD]]
+    if len(changes) > MAX_TOLD:
+        told.append(f"not trusted: and {len(changes) - MAX_TOLD} more")
+    return Place(root, replace(config, notices=(*config.notices, *told)), trusted, shown)
 
 
 def _is_trusted(root: Path, state: Path, *, now: bool) -> bool:

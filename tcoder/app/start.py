@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from importlib import import_module
 from pathlib import Path
 
+from tcoder.app import wide
 from tcoder.app.options import Options
 from tcoder.protocol.errors import (
     DeniedError,
@@ -45,6 +46,7 @@ def _choose(options: Options) -> Callable[[], Coroutine[None, None, int]]:
         from tcoder.app import run  # late: the smaller commands do not need what a run needs
 
         return lambda: run.headless(options)
+    wide.ask(options)
     if os.environ.get("TCODER_WEB"):
         from tcoder.app import interactive  # late: a headless run needs nothing of it
 

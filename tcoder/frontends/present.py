@@ -120,10 +120,12 @@ def question_lines(question: Question) -> tuple[Line, ...]:
         facts.append("writes: " + ", ".join(clean_line(path, 80) for path in question.writes))
     facts.append(f"network: {'yes' if question.network else 'no'}")
     facts.append(f"sandbox: {'on' if question.sandboxed else 'off'}")
+    targets = (line(("     leads to: ", "warn"), clean_line(target, 8_000)) for target in question.targets)
     action = clean(question.action).split("\n")
     return (
         line((f"{verb(question.tool)}  ", "title"), action[0].expandtabs(4)),
         *(line("     ", text.expandtabs(4)) for text in action[1:]),
+        *targets,
         line(("  ".join(facts), "dim")),
         line(("asked because ", "dim"), (clean_line(question.reason), "dim")),
     )

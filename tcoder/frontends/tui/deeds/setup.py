@@ -160,7 +160,7 @@ async def ask_trust(screen: MainScreen) -> None:
         screen,
         "This folder has settings of its own (.tcoder/config.toml). Trust it?",
         [
-            ("yes", "yes, remember it", "its rules, checks and display settings count"),
+            ("yes", "yes, remember it", "what is listed above as not trusted counts"),
             ("no", "no", "read only; its settings are left aside"),
         ],
         chosen,
