@@ -4,15 +4,19 @@ The first request with the token gets a cookie that scripts cannot read and othe
 needs the cookie. Requests under another host name (DNS rebinding) and sockets from other origins are refused.
 """
 
+import asyncio
+import contextlib
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from aiohttp import web
-from textual_serve.server import Server
+from textual_serve import server
+from textual_serve.app_service import AppService
 
 COOKIE = "tcoder"
+END_S = 1.0
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -49,7 +53,34 @@ def _refused(why: str) -> web.Response:
     return web.Response(status=HTTPStatus.FORBIDDEN, text=f"tcoder: refused, {why}\n")
 
 
-class _Server(Server):
+class _Tab(AppService):
+    """textual-serve's process of one tab, which here is not left to end by itself."""
+
+    async def stop(self) -> None:
+        """Ask it to quit, then end it; a program that has been told to end saves its session first."""
+        process = self._process
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                await super().stop()
+        self._task = None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        for end in (process.terminate, process.kill):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(END_S):
+                    await process.wait()
+                return
+            with contextlib.suppress(ProcessLookupError):  # it ended just now
+                end()
+        await process.wait()
+
+
+server.AppService = _Tab  # pyright: ignore[reportPrivateImportUsage] the server has no other way to be given its class
+
+
+class _Server(server.Server):
     """textual-serve without its banner and its logging."""
 
     async def on_startup(self, app: web.Application) -> None: ...
@@ -66,8 +97,8 @@ async def serve(command: str, title: str, port: int) -> tuple[str, Callable[[], 
     listening = socket.create_server(("127.0.0.1", port))
     port = listening.getsockname()[1]
     door = Door(port)
-    server = _Server(command, host="127.0.0.1", port=port, title=title)
-    runner = web.AppRunner(await server.application(door), access_log=None)
+    made = _Server(command, host="127.0.0.1", port=port, title=title)
+    runner = web.AppRunner(await made.application(door), access_log=None)
     await runner.setup()
     await web.SockSite(runner, listening).start()
     return f"http://127.0.0.1:{port}/?token={door.token}", runner.cleanup

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -59,3 +61,21 @@ async def test_a_socket_needs_an_origin_and_then_runs_the_program(address: str) 
             await ws.send_str(json.dumps(["ping", 7]))
             reply = await asyncio.wait_for(ws.receive_json(), 10)
             assert reply == ["pong", 7]
+
+
+async def test_a_tab_that_is_closed_leaves_no_process(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    program = f"import os, pathlib, time; pathlib.Path({str(told)!r}).write_text(str(os.getpid())); time.sleep(60)"
+    url, end = await web.serve(f'exec {sys.executable} -c "{program}"', "t", 0)
+    root = url.partition("?")[0]
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as mine:
+        await mine.get(url)
+        socket = root.replace("http", "ws", 1) + "ws?width=80&height=24"
+        async with mine.ws_connect(socket, origin=root.rstrip("/")) as ws:
+            await ws.send_str(json.dumps(["ping", 7]))
+            await asyncio.wait_for(ws.receive_json(), 10)
+            while not told.exists():
+                await asyncio.sleep(0.01)
+    await end()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.read_text()), 0)
