@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from tcoder.models.dialects import anthropic, openai_chat, openai_responses
 from tcoder.models.dialects.dialect import Answer, DialectCodec, History
@@ -22,6 +22,10 @@ from tcoder.protocol.handles import Model
 from tcoder.protocol.messages import AssistantMessage, Message, ReasoningPart
 from tcoder.protocol.request import ModelPart, ModelReply, ModelRequest, RetryDelta
 from tcoder.protocol.variant import Dialect, ModelVariant, Served
+
+SMALLEST_CONTEXT = 1_000
+FEWEST_TOKENS = 12
+"""Bytes of a body for which a server that reads all of it counts at least one token."""
 
 _DIALECTS: dict[Dialect, DialectCodec] = {
     "openai-chat": openai_chat,
@@ -80,6 +84,7 @@ class HttpModel:
         self._history = History()
         self._door = Door(variant.base_url, _credentials(variant, api_key), timeouts, transport)
         self._refused: tuple[Message, ...] = ()
+        self._counted = Counted()
 
     def __repr__(self) -> str:
         return f"HttpModel({self._base_url!r})"
@@ -136,7 +141,9 @@ class HttpModel:
             if not fold.complete or error.failure not in ("network", "timeout"):
                 raise
         answer = fold.finish()
-        warning = cut_silently(wire.body, answer.message.usage)
+        usage = answer.message.usage
+        warning = cut_silently(wire.body, usage, self._counted.before(request))
+        self._counted = Counted(variant.model, request.messages, len(wire.body), usage.prompt if usage else 0)
         served = Served(answer.model, answer.tier, first, time.monotonic() - started, retries, warning)
         yield ModelReply(_priced(answer, variant), served)
 
@@ -156,12 +163,32 @@ class HttpModel:
         return ModelError(error.failure, message, error.hint, retry_after_s=error.retry_after_s)
 
 
-def cut_silently(body: bytes, usage: Usage | None) -> str:
+class Counted(Struct, frozen=True):
+    """A request that was counted: its conversation, the length of its body, and what the server says it read."""
+
+    model: str = ""
+    messages: tuple[Message, ...] = ()
+    size: int = 0
+    prompt: int = 0
+
+    def before(self, request: ModelRequest) -> "Counted | None":
+        """Itself when `request` goes on with its conversation and model, else None."""
+        known = len(self.messages)
+        goes_on = request.variant.model == self.model and request.messages[:known] == self.messages
+        return self if self.prompt and goes_on else None
+
+
+def cut_silently(body: bytes, usage: Usage | None, earlier: Counted | None = None) -> str:
     """A warning when the server counted far fewer prompt tokens than it was sent: some, Ollama above all, drop the
-    beginning of what does not fit into a small default context and say nothing. Empty = no sign of it."""
-    if usage is None or not usage.prompt or len(body) < 16_000 or b"base64" in body:
+    beginning of what does not fit into a small default context and say nothing. It shows in a count that is too small
+    for the text (which has three to six bytes to a token), or that stays while the conversation grows. Empty = no sign
+    of it."""
+    if usage is None or not usage.prompt or b"base64" in body:
         return ""
-    if len(body) < 12 * usage.prompt:  # text has three to six bytes to a token
+    short = len(body) >= 16_000 and len(body) >= FEWEST_TOKENS * usage.prompt
+    grown = len(body) - earlier.size if earlier else 0
+    stays = earlier is not None and usage.prompt - earlier.prompt < grown // FEWEST_TOKENS
+    if not short and not (grown >= 2_000 and stays and usage.prompt >= SMALLEST_CONTEXT):
         return ""
     return (
         f"The server read only {usage.prompt} tokens of a prompt of about {len(body) // 4}: it cuts long prompts "

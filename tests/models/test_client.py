@@ -15,7 +15,7 @@ from support.model_server import ModelServer, Step
 from tcoder.models.client import open_model
 from tcoder.models.wire.http import Timeouts, network_error
 from tcoder.protocol.errors import ErrorKind, ModelError
-from tcoder.protocol.messages import AssistantMessage, ReasoningPart, TextPart, ToolResult, ToolResults
+from tcoder.protocol.messages import AssistantMessage, Message, ReasoningPart, TextPart, ToolResult, ToolResults
 from tcoder.protocol.request import TextDelta
 from tcoder.protocol.variant import Dialect, Price
 
@@ -505,6 +505,24 @@ async def test_a_prompt_that_the_server_cuts_silently_is_named(words: int, promp
         await model.close()
     assert heard.reply is not None
     assert ("OLLAMA_CONTEXT_LENGTH" in heard.reply.served.warning) is warned
+
+
+@pytest.mark.parametrize(("counts", "warned"), [((3_900, 4_096, 4_096), 2), ((3_900, 5_900, 8_000), 0)])
+async def test_a_count_that_stays_while_the_conversation_grows_is_named(counts: tuple[int, ...], warned: int) -> None:
+    """Ollama's default context of 4,096 tokens: what does not fit is dropped from its beginning, and nothing is said."""
+    with ModelServer([{**TEXT, "usage": {"prompt": count}} for count in counts]) as server:
+        of = variant(base_url=server.url)
+        model = open_model(of, KEY)
+        messages: tuple[Message, ...] = (user("word " * 3_000),)
+        warnings: list[str] = []
+        for _ in counts:
+            heard = await hear(model.stream(request(of, *messages)))
+            assert heard.reply is not None
+            warnings.append(heard.reply.served.warning)
+            messages = (*messages, heard.reply.message, user("more words " * 700))
+        await model.close()
+    assert [bool(warning) for warning in warnings] == [False, *[bool(warned)] * 2]
+    assert all("OLLAMA_CONTEXT_LENGTH" in warning for warning in warnings if warning)
 
 
 async def test_a_spend_limit_that_passes_is_waited_for() -> None:
