@@ -509,7 +509,7 @@ async def test_a_prompt_that_the_server_cuts_silently_is_named(words: int, promp
 
 @pytest.mark.parametrize(("counts", "warned"), [((3_900, 4_096, 4_096), 2), ((3_900, 5_900, 8_000), 0)])
 async def test_a_count_that_stays_while_the_conversation_grows_is_named(counts: tuple[int, ...], warned: int) -> None:
-    """Ollama's default context of 4,096 tokens: what does not fit is dropped from its beginning, and nothing is said."""
+    """Ollama has 4,096 tokens by default: what does not fit is dropped from its beginning, and nothing is said."""
     with ModelServer([{**TEXT, "usage": {"prompt": count}} for count in counts]) as server:
         of = variant(base_url=server.url)
         model = open_model(of, KEY)
