@@ -19,6 +19,9 @@ from tcoder.protocol.queries import (
     VariantStats,
 )
 
+FEWEST = 3
+"""A figure from fewer samples is a dash."""
+
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned text, cells made harmless."""
@@ -38,6 +41,8 @@ def variant(report: VariantReport) -> str:
     if report.stats:
         head = ("", "model", "calls", "first token", "speed", "$ per turn", "attempts")
         lines += ["", columns([head, *(_stats(of) for of in report.stats)])]
+        if ratio := _ratio(report.stats):
+            lines.append(ratio)
     if report.switch_tokens is not None:
         price = f", about {cost(report.switch_cost)}" if report.switch_cost is not None else ""
         keeps = report.switch_tokens == 0
@@ -50,6 +55,13 @@ def variant(report: VariantReport) -> str:
     return "\n".join(lines)
 
 
+def _ratio(stats: Sequence[VariantStats]) -> str:
+    """How much faster the fast stop writes, once both have been measured."""
+    speeds = {of.name: of.tokens_per_s for of in stats}
+    fast, standard = speeds.get("fast"), speeds.get("standard")
+    return f"fast writes {fast / standard:.1f}× as fast as standard" if fast and standard else ""
+
+
 def _stats(of: VariantStats) -> tuple[str, ...]:
     return (
         of.name,
@@ -58,7 +70,7 @@ def _stats(of: VariantStats) -> tuple[str, ...]:
         "–" if of.first_token_s is None else duration(of.first_token_s),
         "–" if of.tokens_per_s is None else f"{of.tokens_per_s:.0f} tok/s",
         cost(of.cost_per_turn),
-        f"{of.solved} of {of.attempts} solved" if of.attempts else "–",
+        f"{of.solved} of {of.attempts} solved" if of.attempts >= FEWEST else "–",
     )
 
 

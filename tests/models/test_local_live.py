@@ -8,15 +8,16 @@ from support.desk import Desk
 from support.live import live, turn
 from support.model_server import ModelServer
 
+from tcoder.models.client import open_model
 from tcoder.models.local.folders import local_folders
 from tcoder.models.local.local import LocalModel
 from tcoder.models.local.weights import find, pull
 from tcoder.protocol.events import ModelAnswered, ModelAsked
-from tcoder.protocol.messages import TextPart, UserMessage
+from tcoder.protocol.messages import Message, TextPart, ToolResult, ToolResults, ToolSpec, UserMessage
 from tcoder.protocol.ops import SetVariant
 from tcoder.protocol.queries import ExplainVariant, VariantReport
-from tcoder.protocol.request import ModelReply, ModelRequest
-from tcoder.protocol.variant import ModelVariant
+from tcoder.protocol.request import CallDelta, ModelReply, ModelRequest, TextDelta
+from tcoder.protocol.variant import Dialect, ModelVariant
 
 MODEL = "local/qwen2.5-coder-0.5b"
 LARGER = "local/qwen2.5-coder-1.5b"
@@ -79,3 +80,37 @@ async def test_the_slider_switches_between_two_models_and_shows_how_much_faster_
         ratio = speeds["fast"] / speeds["standard"]
         print(f"\nfast {speeds['fast']:.1f} tokens/s, standard {speeds['standard']:.1f} tokens/s, {ratio:.1f} times")
     assert speeds["fast"] > 1.3 * speeds["standard"]
+
+
+@pytest.mark.live
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic"])
+async def test_the_engine_speaks_all_three_dialects(dialect: Dialect) -> None:
+    """Text, a tool call, its result used, and tokens from the cache, over each of the engine's addresses."""
+    assert await pull(MODEL)
+    local = LocalModel(idle_s=60)
+    endpoint = await local.ensure_engine(MODEL)
+    of = ModelVariant(MODEL, endpoint.model, "local", endpoint.base_url, dialect, quirks=("text_calls",))
+    model = open_model(of, endpoint.api_key)
+    cities = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    tool = ToolSpec("weather", "The weather in a city", cities)
+
+    async def ask(*messages: Message) -> ModelReply:
+        system = "Use the tool weather to answer. " + "Names say what a thing is for. " * 40
+        request = ModelRequest(of, system, messages, (tool,), max_output=80, temperature=0.0)
+        parts = [part async for part in model.stream(request)]
+        assert any(isinstance(part, TextDelta | CallDelta) for part in parts)
+        assert isinstance(parts[-1], ModelReply)
+        return parts[-1]
+
+    question = UserMessage((TextPart("What is the weather in Oslo?"),))
+    called = await ask(question)
+    assert [call.name for call in called.message.calls] == ["weather"]
+    assert json.loads(called.message.calls[0].arguments)["city"] == "Oslo"
+    results = ToolResults((ToolResult(called.message.calls[0].id, "sunny, 17 degrees"),))
+    told = await ask(question, called.message, results)
+    usage = told.message.usage
+    assert usage is not None and usage.cache_read > 0.5 * usage.prompt
+    assert told.served.first_token_s is not None
+    await model.close()
+    await local.close()
