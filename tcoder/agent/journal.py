@@ -34,10 +34,14 @@ def project_folder(state_dir: Path, root: Path) -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Make `path` and its missing parents readable by the user alone."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    for folder in reversed(missing):
-        folder.mkdir(mode=0o700, exist_ok=True)
+    """Make `path` and its missing parents readable by the user alone. Raises `JournalError`."""
+    try:
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        where = error.filename or path
+        raise JournalError(f"cannot make the folder {where}: {error.strerror}", "set XDG_STATE_HOME") from error
     if not path.is_dir():
         raise JournalError(f"{path} is not a folder", "remove it, or set XDG_STATE_HOME")
     return path

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from tcoder.agent.state import SessionState
 from tcoder.models.routing import Phase, Sample, Situation, sample_of
+from tcoder.protocol.edits import Patch
 from tcoder.protocol.events import ModelAnswered, ModelAsked, Recorded
-from tcoder.protocol.messages import AssistantMessage
+from tcoder.protocol.messages import AssistantMessage, UserMessage
 from tcoder.protocol.variant import VariantName
 
 READING = frozenset({"read", "search", "outline"})
@@ -14,12 +15,7 @@ CHANGING = frozenset({"edit", "write", "shell"})
 
 def situation(state: SessionState) -> Situation:
     """The situation before the next call of the conversation."""
-    changed = {
-        change.path
-        for patch in state.patches
-        if patch.cause.turn == state.turn and patch.cause.kind != "user"
-        for change in patch.files
-    }
+    changed = {change.path for patch in _own_patches(state) for change in patch.files}
     return Situation(
         phase=_phase(state),
         files=len(changed),
@@ -30,12 +26,22 @@ def situation(state: SessionState) -> Situation:
     )
 
 
+def _own_patches(state: SessionState) -> list[Patch]:
+    """What tcoder itself has changed in this turn."""
+    return [patch for patch in state.patches if patch.cause.turn == state.turn and patch.cause.kind != "user"]
+
+
 def _answers(state: SessionState) -> Iterable[AssistantMessage]:
     return (message for message in reversed(state.messages) if isinstance(message, AssistantMessage))
 
 
 def _phase(state: SessionState) -> Phase:
-    """By the last calls: planning, changing or looking around; review once tests have disproven an attempt."""
+    """By the last calls: planning, changing or looking around; review once tests have disproven what the model thought
+    was done."""
+    checks = state.checks
+    told = bool(state.messages) and isinstance(state.messages[-1], UserMessage)
+    if told and checks is not None and not checks.ok and not state.edited_since_checks and _own_patches(state):
+        return "review"
     last = next(iter(_answers(state)), None)
     names = {call.name for call in last.calls} if last else set[str]()
     if "plan" in names:

@@ -10,6 +10,7 @@ from tcoder.app import wide
 from tcoder.app.options import Options
 from tcoder.protocol.errors import (
     DeniedError,
+    JournalError,
     ModelError,
     NoModelError,
     SandboxError,
@@ -85,7 +86,7 @@ def exit_code(error: TcoderError) -> ExitCode:
             return ExitCode.MODEL_UNUSABLE
         case SandboxError() | DeniedError():
             return ExitCode.DENIED
-        case UsageError() | WorkspaceError():
+        case UsageError() | WorkspaceError() | JournalError():
             return ExitCode.USAGE
         case _:
             return ExitCode.BUG

@@ -67,3 +67,12 @@ def test_two_processes_on_one_session_are_told_apart(desk: Desk, serve: Any) -> 
     finally:
         first.terminate()
         first.communicate(timeout=20)
+
+
+def test_a_home_that_takes_nothing_is_one_sentence(desk: Desk, serve: Any) -> None:
+    """R22"""
+    server = serve({"text": "Quick."})
+    ended = desk.ask(server, "what is here?", TCODER_HOME="/proc/nowhere")
+    assert ended.code == 2
+    assert ended.err.startswith("tcoder: cannot make the folder /proc/nowhere") and ended.err.count("\n") == 1
+    assert server.requests == []
