@@ -18,6 +18,7 @@ from tcoder.protocol.host import KeyOffer, LocalOffer, Offers, ReportName, Serve
 from tcoder.protocol.messages import TextPart, UserMessage
 from tcoder.protocol.queries import StatusReport
 from tcoder.protocol.request import ModelRequest
+from tcoder.protocol.variant import VariantName
 
 PORTS = (11434, 8000, 8080, 1234)
 PROBE_S = 1.5
@@ -102,6 +103,9 @@ class Program:
         keeping.store_model(sessions.place.config.folders.config / "config.toml", model, base_url)
         sessions.options = replace(sessions.options, model=model, base_url=base_url)
         sessions.place = find_place(sessions.options)
+
+    def keep_variant(self, name: VariantName | None) -> None:
+        keeping.store_variant(self._sessions.place.config.folders.config / "config.toml", name or "auto")
 
     def trust(self) -> None:
         sessions = self._sessions

@@ -25,18 +25,28 @@ def store_key(file: Path, provider: str, base_url: str, key: str) -> None:
 
 
 def store_model(file: Path, model: str, base_url: str) -> None:
-    """Make `model` the one to begin with: `model` and `base_url` at the head of the settings, the rest untouched.
-    Raises `UsageError`."""
+    """Make `model` the one to begin with. Raises `UsageError`."""
+    chosen = {"model": model, **({"base_url": base_url} if base_url else {})}
+    _store_head(file, chosen, drop=("model", "base_url"))
+
+
+def store_variant(file: Path, name: str) -> None:
+    """Make this stop of the slider, or `auto`, the one to begin with. Raises `UsageError`."""
+    _store_head(file, {"variant": name}, drop=("variant",))
+
+
+def _store_head(file: Path, values: dict[str, str], *, drop: tuple[str, ...]) -> None:
+    """Put `values` at the head of the settings in place of those to `drop`, the rest untouched."""
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     head, table, tables = text.partition("\n[") if not text.startswith("[") else ("", "[", text[1:])
-    kept = [line for line in head.split("\n") if line.partition("=")[0].strip() not in ("model", "base_url")]
-    chosen = [f"model = {_text(model)}", *([f"base_url = {_text(base_url)}"] if base_url else [])]
+    kept = [line for line in head.split("\n") if line.partition("=")[0].strip() not in drop]
+    chosen = [f"{name} = {_text(value)}" for name, value in values.items()]
     head = "\n".join([*chosen, *kept]).rstrip("\n")
     new = f"{head}\n{table}{tables}" if table else f"{head}\n"
     try:
         tomllib.loads(new)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} cannot be changed: {error}", f'write model = "{model}" into it yourself') from error
+        raise UsageError(f"{file} cannot be changed: {error}", f"write {'; '.join(chosen)} into it yourself") from error
     _write(file, new)
 
 

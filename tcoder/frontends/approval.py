@@ -53,6 +53,8 @@ def options(question: Question, *, rule: str, number: int, count: int, ready: bo
     if pattern:
         shown += [("2", f"always `{pattern}`, this session"), ("3", "always, this project")]
     shown.append(("4", "no, tell it why"))
+    if count > 1:
+        shown.append(("Alt+1", "once, all of this kind"))
     if pattern:
         shown.append(("e", "edit the rule"))
     rows: list[list[Span]] = [[Span(f"({number}/{count}) ", "warn")] if count > 1 else []]

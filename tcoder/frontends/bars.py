@@ -1,5 +1,8 @@
 """The header, the status line, the slider and the queue as lines. Pure; widths in cells, all parts single-cell text."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from tcoder.frontends.figures import cost, duration
 from tcoder.frontends.lines import Line, Role, Span, line, plain
 from tcoder.frontends.sanitise import clean_line
@@ -40,14 +43,16 @@ def small_slider(stop: VariantName, *, once: bool = False) -> Line:
     )
 
 
-def meter(share: float) -> tuple[Span, ...]:
-    """`███▒▒░░░░ 31%` with words where it matters."""
+def meter(share: float, cached: float = 0.0) -> tuple[Span, ...]:
+    """`███▒▒░░░░ 31%` with words where it matters: solid is what the provider read from its cache, medium what it read
+    anew, light is free. Both are shares of the window."""
     cells = 10
     filled = min(cells, round(share * cells))
+    solid = min(filled, round(cached * cells))
     role: Role = "bad" if share >= 0.9 else "warn" if share >= 0.7 else "ok"
     word = " full" if share >= 0.9 else " high" if share >= 0.7 else ""
     return (
-        Span("█" * filled, role),
+        Span("█" * solid + "▒" * (filled - solid), role),
         Span("░" * (cells - filled), "dim"),
         Span(f"{share * 100:>3.0f}%{word}", role if word else "text"),
     )
@@ -58,36 +63,61 @@ def variant_stop(view: View) -> VariantName:
     return view.stop_next or view.stop
 
 
-def status(view: View, *, elapsed_s: float, width: int, tick: int = 0, motion: bool = True) -> Line:
-    """The status line without the slider, within `width` cells: the least important fields go first."""
-    fields: list[tuple[int, Line]] = []  # (importance, field), in the order in which they stand
+class Field(NamedTuple):
+    """A field of the status line: the action that a click on it does, and what it shows."""
+
+    action: str
+    line: Line
+
+
+def status_fields(view: View, *, elapsed_s: float, width: int, tick: int = 0, motion: bool = True) -> list[Field]:
+    """The fields of the status line, in the order in which they stand, as many as `width` cells hold: the least
+    important go first. Numbers have a width of their own, so that nothing moves when they change."""
+    fields: list[tuple[int, Field]] = []
     if view.auto:
-        fields.append((8, line(("auto", "accent"))))
+        fields.append((8, Field("variant.auto", line(("auto", "accent")))))
         if view.reason:
-            fields.append((3, line((clean_line(view.reason, 40), "dim"))))
+            fields.append((3, Field("variant.explain", line((clean_line(view.reason, 40), "dim")))))
     if view.model:
         model = clean_line(view.model.rsplit("/", 1)[-1], 32)
-        fields.append((4, line(model, (f"·{view.effort}" if view.effort else "", "dim"))))
+        fields.append((4, Field("model.choose", line(model, (f"·{view.effort}" if view.effort else "", "dim")))))
     if view.window:
         share = view.context / view.window
-        wide = (Span("ctx ", "dim"), *meter(share)) if width >= 70 else (Span("ctx ", "dim"), *meter(share)[2:])
-        fields.append((7, wide))
-    fields.append((5, line(cost(view.cost) if view.usage.calls else "$0.000")))
+        cached = view.last_usage.cache_read / view.window if view.last_usage is not None else 0.0
+        shown = meter(share, min(share, cached))
+        fields.append((7, Field("context.show", (Span("ctx ", "dim"), *(shown if width >= 70 else shown[2:])))))
+    fields.append((5, Field("cost.show", line(f"{cost(view.cost) if view.usage.calls else '$0.000':>6}"))))
     if (speed := view.tokens_per_s) is not None:
-        fields.append((2, line((f"{speed:.0f} tok/s", "dim"))))
+        fields.append((2, Field("variant.explain", line((f"{speed:>4.0f} tok/s", "dim")))))
     if view.served.first_token_s is not None:
-        fields.append((1, line((duration(view.served.first_token_s), "dim"))))
-    fields.append((6, activity(view, elapsed_s=elapsed_s, tick=tick, motion=motion)))
+        fields.append((1, Field("variant.explain", line((f"{duration(view.served.first_token_s):>6}", "dim")))))
+    fields.append((6, Field("status.show", activity(view, elapsed_s=elapsed_s, tick=tick, motion=motion))))
     while len(fields) > 1 and _joined_width(fields) > width:
         fields.remove(min(fields, key=lambda field: field[0]))
+    return [field for _, field in fields]
+
+
+def joined(fields: Sequence[Field]) -> Line:
+    """The fields as one line."""
     out: list[Span] = []
-    for at, (_, field) in enumerate(fields):
-        out += [*((Span(" │ ", "dim"),) if at else ()), *field]
+    for at, field in enumerate(fields):
+        out += [*((Span(" │ ", "dim"),) if at else ()), *field.line]
     return tuple(out)
 
 
-def _joined_width(fields: list[tuple[int, Line]]) -> int:
-    return sum(len(plain(field)) for _, field in fields) + 3 * (len(fields) - 1)
+def action_at(fields: Sequence[Field], x: int) -> str:
+    """The action of the field in cell `x`; empty between and beside them."""
+    at = 0
+    for field in fields:
+        end = at + len(plain(field.line))
+        if at <= x < end:
+            return field.action
+        at = end + 3
+    return ""
+
+
+def _joined_width(fields: list[tuple[int, Field]]) -> int:
+    return sum(len(plain(field.line)) for _, field in fields) + 3 * (len(fields) - 1)
 
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

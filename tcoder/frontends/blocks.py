@@ -164,16 +164,48 @@ def _notice(block: NoticeLine) -> list[Row]:
     role: Role = "dim" if block.level == "info" else "text"
     lines = clean(block.text).strip("\n").split("\n")
     topic = line(glyph[block.level], (f"{clean_line(block.topic, 20)}  ", "dim"))
+    if block.topic == "retry":
+        lines[-1] += f"   Ctrl+↑, then {ways_on('rate_limit')}"
     if len(lines) == 1:
         return [Row((*topic, Span(lines[0].expandtabs(4), role)), 2, 4)]
     # A report keeps its columns only when its first line begins where the others do.
     return [Row(topic, 2, 4), *(Row(line("  ", (text.expandtabs(4), role)), 2, 4) for text in lines)]
 
 
+WAYS_ON: dict[str, str] = {"r": "r tries again", "l": "l takes the other variant", "k": "k enters a key"}
+_OF_FAILURE = {"auth": "kl", "quota": "lk", "rate_limit": "rl", "overloaded": "rl", "unknown_model": "lk"}
+
+
+def ways_on(failure: str) -> str:
+    """The keys of a card of this failure, in words."""
+    if failure == "context_full":
+        return "Enter makes room: old tool results go first, then a summary stands for the beginning"
+    return " · ".join(WAYS_ON[key] for key in _OF_FAILURE.get(failure, "rl"))
+
+
+NAMES_OF_FAILURE = {
+    "auth": "provider", "quota": "provider", "rate_limit": "provider", "overloaded": "provider",
+    "content_filter": "refused", "truncated": "max tokens", "context_full": "context", "network": "network",
+    "timeout": "network", "unknown_model": "model",
+}  # fmt: skip
+
+
 def _error(block: ErrorCard) -> list[Row]:
-    out = [_BLANK, Row(line(("✗ ", "bad"), ("model  ", "title"), (clean_line(block.message, 1000), "bad")), 2, 4)]
+    out = [
+        _BLANK,
+        Row(
+            line(
+                ("✗ ", "bad"),
+                (f"{NAMES_OF_FAILURE.get(block.failure, 'model')}  ", "title"),
+                (clean_line(block.message, 1000), "bad"),
+            ),
+            2,
+            4,
+        ),
+    ]
     if block.hint:
         out.append(Row(line("  ", (clean_line(block.hint, 500), "text")), 2, 4))
+    out.append(Row(line("  ", (f"Ctrl+↑, then {ways_on(block.failure)}", "dim")), 2, 4))
     if block.partial.strip():
         out += [
             hint("what had arrived:"),

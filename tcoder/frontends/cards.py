@@ -125,3 +125,8 @@ Block = (
     | ErrorCard
     | TurnEnd
 )
+
+
+def failed(block: Block) -> bool:
+    """Whether a model call has failed there, for good or until its retry."""
+    return isinstance(block, ErrorCard) or (isinstance(block, NoticeLine) and block.topic == "retry")

@@ -56,7 +56,8 @@ class Waiting(Struct, frozen=True):
 
 class View(Struct, frozen=True):
     """`activity` is one word for what happens now. `since` is the ISO time at which the turn began. `context` are the
-    tokens of the last prompt. `stop_next` is the stop of the next turn only, None = the sticky one."""
+    tokens of the last prompt. `stop_next` is the stop of the next turn only, None = the sticky one. `model` is the one
+    that works, between turns that of the slider's stop; `models` are those that were seen at each stop."""
 
     session_id: str = ""
     title: str = ""
@@ -69,6 +70,7 @@ class View(Struct, frozen=True):
     auto: bool = False
     reason: str = ""
     model: str = ""
+    models: dict[VariantName, str] = {}
     effort: Effort | None = None
     window: int = 0
     context: int = 0
@@ -133,6 +135,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
                 approval=event.approval,
                 stop=event.variant.name,
                 model=event.variant.id,
+                models={event.variant.name: event.variant.id},
                 effort=event.variant.effort,
                 window=event.variant.context_window,
             )
@@ -175,6 +178,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
                 activity="waiting",
                 progress="",
                 model=event.model,
+                models={**view.models, event.variant: event.model},
                 served_stop=event.variant,
                 reason=event.reason or view.reason,
             )
@@ -194,7 +198,8 @@ def _fold_event(view: View, recorded: Recorded) -> View:
         case PlanChanged():
             return replace(view, plan=event.steps)
         case AttemptRecorded():
-            return replace(view, attempts=(*view.attempts, event.attempt))
+            others = tuple(one for one in view.attempts if one.number != event.attempt.number)
+            return replace(view, attempts=tuple(sorted((*others, event.attempt), key=lambda one: one.number)))
         case PatchApplied():
             others = tuple(patch for patch in view.patches if patch.id != event.patch.id)
             return replace(view, patches=(*others, event.patch))
@@ -203,7 +208,14 @@ def _fold_event(view: View, recorded: Recorded) -> View:
         case ChecksRan():
             return replace(view, checks=event.report)
         case VariantChanged(sticky=True):
-            return replace(view, stop=event.name, stop_next=None, auto=event.auto, reason=event.reason)
+            return replace(
+                view,
+                stop=event.name,
+                stop_next=None,
+                auto=event.auto,
+                reason=event.reason,
+                model=view.model if view.running else view.models.get(event.name, view.model),
+            )
         case VariantChanged():
             return replace(view, stop_next=None if event.name == view.stop else event.name, reason=event.reason)
         case ApprovalChanged():
@@ -214,6 +226,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
             return replace(
                 view,
                 running=False,
+                model=view.models.get(view.stop, view.model),
                 activity="",
                 progress="",
                 retry=None,

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from tcoder.protocol.queries import StatusReport
+from tcoder.protocol.variant import VariantName
 
 ReportName = Literal["config", "doctor", "memory"]
 
@@ -66,6 +67,10 @@ class Host(Protocol):
     def use(self, model: str, base_url: str = "") -> None:
         """The model of sessions from now on, and the one to begin with next time. Raises `TcoderError` when it cannot
         be kept."""
+        ...
+
+    def keep_variant(self, name: VariantName | None) -> None:
+        """The slider's stop to begin with next time, None = automatic. Raises `TcoderError` when it cannot be kept."""
         ...
 
     def trust(self) -> None:

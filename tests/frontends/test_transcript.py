@@ -158,7 +158,7 @@ def test_the_view_follows() -> None:
         view = fold(view, item)
         if view.questions:
             assert view.activity == "asking" and view.questions[0].always == "make *"
-    assert (view.running, view.turn, view.stop, view.model) == (False, 1, "standard", "openai/gpt-x-mini")
+    assert (view.running, view.turn, view.stop, view.model) == (False, 1, "standard", "openai/gpt-x")
     assert len(view.attempts) == 1 and len(view.checkpoints) == 2 and all(step.state == "done" for step in view.plan)
     assert view.usage.calls == 5 and view.context == 9310
     assert view.tokens_per_s == pytest.approx(150)

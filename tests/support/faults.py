@@ -98,17 +98,29 @@ def prepare(base: Path, action: str) -> Path:
     return root
 
 
-def strike(root: Path, fault: Fault) -> int:
-    """Run the action with the fault; gives the exit code (0 = the fault never came)."""
+@dataclass(frozen=True)
+class Struck:
+    """How the action ended, and whether the fault came at all: in it, or in a git process that it began."""
+
+    code: int
+    hit: bool
+
+
+def strike(root: Path, fault: Fault) -> Struck:
+    """Run the action with the fault. strace counts the calls of each process and thread for itself, so one fault may
+    come in several of them."""
     script = PRELUDE + ACTIONS[fault.action] + "asyncio.run(main())\n"
     inject = "signal=KILL" if fault.how == "kill" else f"error={fault.how}"
+    trace = root.parent / "trace"
     command = [
-        "strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={fault.call}",
+        "strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={fault.call}",
         "-e", f"inject={fault.call}:{inject}:when={fault.at}", sys.executable, "-c", script, str(root),
         str(root.parent / "state"),
     ]  # fmt: skip
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, env=env, capture_output=True).returncode
+    code = subprocess.run(command, env=env, capture_output=True).returncode
+    told = trace.read_text("utf-8", "replace")
+    return Struck(code, "(INJECTED)" in told or "killed by SIGKILL" in told)
 
 
 def problems(root: Path, fault: Fault) -> list[str]:

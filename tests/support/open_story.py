@@ -155,9 +155,8 @@ def respond(op: Op, session: ScriptedSession) -> None:
     """What a session does at once; the script does the rest."""
     match op:
         case SetVariant():
-            session.send(
-                VariantChanged(op.name or "standard", op.name is None, op.sticky, "chosen by the person", "person")
-            )
+            why, by = ("chosen by the person", "person") if op.name else ("2 fails", "rules")
+            session.send(VariantChanged(op.name or "standard", op.name is None, op.sticky, why, by))  # type: ignore[arg-type]  a literal
         case SetApproval():
             session.send(ApprovalChanged(op.approval))
         case SetPlan():

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.host import KeyOffer, LocalOffer, Offers, ReportName, ServerOffer
 from tcoder.protocol.queries import StatusReport
+from tcoder.protocol.variant import VariantName
 
 
 class ScriptedHost:
@@ -13,6 +14,7 @@ class ScriptedHost:
         self.kept: list[tuple[str, str, str]] = []
         self.used: list[tuple[str, str]] = []
         self.trusted = False
+        self.variants: list[VariantName | None] = []
 
     async def offers(self) -> Offers:
         return Offers(
@@ -36,6 +38,9 @@ class ScriptedHost:
 
     def use(self, model: str, base_url: str = "") -> None:
         self.used.append((model, base_url))
+
+    def keep_variant(self, name: VariantName | None) -> None:
+        self.variants.append(name)
 
     def trust(self) -> None:
         self.trusted = True

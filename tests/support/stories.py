@@ -161,7 +161,7 @@ def fixed(pause: float = 0.0, *, ask: bool = False) -> list[Step]:
             pause,
             finished(4, "shell", TerminalBlock("rm -rf build && make", "ok", 0, 0.8), took=0.8),
         ]
-    usage = Usage(2700, 24600, 0, 630, 40, Decimal("0.0129"), 3)
+    usage = Usage(3600, 32800, 0, 840, 40, Decimal("0.0172"), 4)
     steps += [
         ModelAsked(5, "fast", "openai/gpt-x-mini", "summary"),
         TextDelta("Fixed: "),

@@ -1,18 +1,32 @@
 """What a key does on the block under the cursor."""
 
 from tcoder.frontends import blocks, present
-from tcoder.frontends.cards import AttemptCard, Block, ChecksCard, LocatedCard, PatchCard, ToolCard, UserSaid
+from tcoder.frontends.bars import variant_stop
+from tcoder.frontends.cards import (
+    AttemptCard,
+    Block,
+    ChecksCard,
+    LocatedCard,
+    PatchCard,
+    ToolCard,
+    UserSaid,
+    failed,
+)
 from tcoder.frontends.lines import Line, line
 from tcoder.frontends.tui import outside
 from tcoder.frontends.tui.screens.main import MainScreen
 from tcoder.frontends.tui.screens.text import TextScreen
 from tcoder.protocol.display import DiffBlock
-from tcoder.protocol.ops import MakeCheckpoint
+from tcoder.protocol.ops import Compact, Interrupt, MakeCheckpoint, SetVariant, Submit
 
 
 async def chosen(screen: MainScreen, key: str, index: int) -> None:
-    """`d` reads the block in full, `o` opens its file in the editor, `r` brings a message back, `c` checkpoints."""
+    """`d` reads the block in full, `o` opens its file in the editor, `r` brings a message back, `c` checkpoints. On a
+    failed model call and on a retry that waits: `r` again, `l` with the other variant, `k` enter a key."""
     block = screen.desk.transcript.blocks[index]
+    if key in "rlk" and failed(block):
+        await _go_on(screen, key)
+        return
     match key:
         case "d":
             screen.show_screen(TextScreen("Block", in_full(block), screen.desk.palette))
@@ -26,8 +40,24 @@ async def chosen(screen: MainScreen, key: str, index: int) -> None:
                 screen.desk.note("only a message of yours can be sent again")
         case "c":
             await screen.desk.submit(MakeCheckpoint())
+        case "enter":
+            await screen.desk.submit(Compact())
         case _:
             return
+
+
+async def _go_on(screen: MainScreen, key: str) -> None:
+    """What waits for its retry is stopped first; the conversation stays as it is and goes on from there."""
+    desk = screen.desk
+    if key == "k":
+        await screen.act("model.setup", "key")
+        return
+    if desk.view.running:
+        await desk.submit(Interrupt())
+    if key == "l":
+        await desk.submit(SetVariant("standard" if variant_stop(desk.view) == "fast" else "fast", sticky=False))
+    screen.conversation.follow()
+    await desk.submit(Submit("Go on."))
 
 
 def in_full(block: Block) -> tuple[Line, ...]:

@@ -5,6 +5,7 @@ from tcoder.frontends.actions import EFFORTS, MODES
 from tcoder.frontends.bars import variant_stop
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
 from tcoder.frontends.tui.screens.pick import pick
+from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.ops import SetApproval, SetEffort, SetModel, SetVariant
 from tcoder.protocol.queries import (
     ExplainVariant,
@@ -45,7 +46,20 @@ async def auto(screen: MainScreen, rest: str) -> None:
     await screen.desk.submit(SetVariant(screen.desk.view.stop if off else None))
 
 
-async def why(screen: MainScreen, _: str) -> None:
+async def why(screen: MainScreen, rest: str) -> None:
+    """Why this stop; with `save` it becomes the one to begin with."""
+    if rest == "save":
+        view, host = screen.desk.view, screen.desk.host
+        if host is None:
+            screen.desk.note("nothing can be kept here", "warning")
+            return
+        try:
+            host.keep_variant(None if view.auto else view.stop)
+        except TcoderError as error:
+            screen.desk.note(str(error), "warning")
+            return
+        screen.desk.note(f"sessions begin with {'auto' if view.auto else view.stop} from now on")
+        return
     report = await screen.desk.ask(ExplainVariant(), VariantReport)
     if report is not None:
         screen.desk.note(explain.variant(report), topic="variant")

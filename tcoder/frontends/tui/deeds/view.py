@@ -92,6 +92,20 @@ async def dock(screen: MainScreen, _: str) -> None:
     screen.toggle_dock()
 
 
+async def dock_plan(screen: MainScreen, _: str) -> None:
+    """The plan; while several questions wait, the same key answers those of a kind."""
+    if not screen.approval.answer_alike():
+        screen.open_dock("plan")
+
+
+async def dock_attempts(screen: MainScreen, _: str) -> None:
+    screen.open_dock("attempts")
+
+
+async def dock_checkpoints(screen: MainScreen, _: str) -> None:
+    screen.open_dock("checkpoints")
+
+
 async def palette(screen: MainScreen, _: str) -> None:
     """Every action by name, with its key."""
     options = [
@@ -138,6 +152,9 @@ DEEDS: Deeds = {
     "view.mouse": mouse,
     "view.suspend": suspend,
     "view.dock": dock,
+    "dock.plan": dock_plan,
+    "dock.attempts": dock_attempts,
+    "dock.checkpoints": dock_checkpoints,
     "help.palette": palette,
     "help.keys": keys,
     "help.show": help_,

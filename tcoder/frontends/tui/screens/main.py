@@ -64,6 +64,7 @@ class MainScreen(PromptingScreen):
         self.header = Header(id="header", palette=desk.palette, ascii_glyphs=glyphs)
         self.queue = QueueLines(id="queue", palette=desk.palette, ascii_glyphs=glyphs)
         self.slider = Slider(id="slider", palette=desk.palette, ascii_glyphs=glyphs)
+        self.slider.colour = startup.colour and not glyphs
         self.status = StatusLine(id="status", palette=desk.palette, ascii_glyphs=glyphs)
         self.motion = not startup.reduced_motion
         self._bindings = BindingsMap(
@@ -209,6 +210,10 @@ class MainScreen(PromptingScreen):
         """Do an action of the table."""
         await self.deeds[action](self, rest)
 
+    @on(StatusLine.Chosen)
+    async def _field_clicked(self, event: StatusLine.Chosen) -> None:
+        await self.act(event.action)
+
     @on(Slider.Moved)
     async def _slider_moved(self, event: Slider.Moved) -> None:
         if event.name != self.desk.view.stop or event.once or self.desk.view.auto:
@@ -283,6 +288,10 @@ class MainScreen(PromptingScreen):
 
     @on(TranscriptView.Chosen)
     async def _block_key(self, event: TranscriptView.Chosen) -> None:
+        if event.key == "/":
+            self.prompt.focus()
+            self.prompt.set_text("/find ")
+            return
         await self.on_block(self, event.key, event.index)
 
     @on(TranscriptView.Left)

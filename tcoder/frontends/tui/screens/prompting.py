@@ -139,7 +139,7 @@ class PromptingScreen(Surface):
         self.prompt.complete(current.start, current.text)
         if send and current.start == 0 and current.text.startswith("/"):
             action = commands.names().get(current.text.strip()[1:])
-            if action is not None and not action.usage and not action.choices:
+            if action is not None and (not action.usage or action.usage.startswith("[")):
                 self.prompt.enter()
 
     def _recall(self, *, older: bool) -> None:

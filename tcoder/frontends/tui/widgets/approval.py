@@ -115,6 +115,16 @@ class ApprovalPanel(LinesWidget, can_focus=True):
             return
         self._answer(event.character or event.key)
 
+    def answer_alike(self) -> bool:
+        """Once for every waiting question that asks for the same tool as the first; False when this panel has no say
+        (no focus yet) or only one waits."""
+        if not self.has_focus or len(self._questions) < 2 or self._guard.ignores(self._clock()):
+            return self.has_focus and len(self._questions) > 1
+        for question in self._questions:
+            if question.tool == self._questions[0].tool:
+                self.post_message(self.Decided(Decide(question.id, "once")))
+        return True
+
     def _answer(self, key: str) -> None:
         question = self._questions[0]
         always = bool(question.always)

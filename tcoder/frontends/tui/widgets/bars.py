@@ -1,5 +1,10 @@
 """The header, the queue and the status line."""
 
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+
 from tcoder.frontends import bars
 from tcoder.frontends.tui.widgets.line import LinesWidget
 from tcoder.frontends.view import View
@@ -28,10 +33,25 @@ class QueueLines(LinesWidget):
 
 
 class StatusLine(LinesWidget):
-    """Model, context, cost, speed, activity."""
+    """Model, context, cost, speed, activity; a click on one of them tells more about it."""
 
     DEFAULT_CSS = "StatusLine { height: 1; width: 1fr; }"
 
+    class Chosen(Message):
+        """A field was clicked: its action."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    _fields: Sequence[bars.Field] = ()
+
     def show(self, view: View, *, elapsed_s: float, tick: int, motion: bool) -> None:
         width = self.size.width or 60
-        self.show_lines([bars.status(view, elapsed_s=elapsed_s, width=width, tick=tick, motion=motion)])
+        self._fields = bars.status_fields(view, elapsed_s=elapsed_s, width=width, tick=tick, motion=motion)
+        self.show_lines([bars.joined(self._fields)])
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        event.stop()
+        if action := bars.action_at(self._fields, event.x):
+            self.post_message(self.Chosen(action))

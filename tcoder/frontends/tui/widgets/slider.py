@@ -25,6 +25,9 @@ class Slider(LinesWidget):
             self.name: VariantName = name
             self.once = once
 
+    colour = True
+    """Whether colours and glyphs can tell the ends apart; words do where they cannot."""
+
     def show(self, view: View) -> None:
         stop = bars.variant_stop(view)
         once = view.stop_next is not None
@@ -32,7 +35,7 @@ class Slider(LinesWidget):
             self.show_lines([bars.small_slider(stop, once=once)])
             return
         pending = view.running and view.served_stop is not None and view.served_stop != stop
-        self.show_lines([bars.slider(stop, once=once, pending=pending, colour=not self.ascii_glyphs)])
+        self.show_lines([bars.slider(stop, once=once, pending=pending, colour=self.colour)])
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         event.stop()

@@ -4,6 +4,7 @@ from textual import events
 from textual.message import Message
 
 from tcoder.frontends import blocks as block_rows
+from tcoder.frontends.cards import Block, ErrorCard, failed
 from tcoder.frontends.tui.scrolling import Anchor
 from tcoder.frontends.tui.selection import Point, Selection
 from tcoder.frontends.tui.widgets.transcript_lines import TranscriptLines
@@ -29,7 +30,8 @@ class TranscriptView(TranscriptLines):
             self.typed = typed
 
     class Chosen(Message):
-        """A key was pressed on a block: `d` its diff, `o` open in the editor, `r` again, `c` checkpoint."""
+        """A key was pressed on a block: `d` its diff, `o` open in the editor, `r` again, `c` checkpoint; `l` and `k` on
+        a failed call, `enter` on one for want of room."""
 
         def __init__(self, key: str, index: int) -> None:
             super().__init__()
@@ -120,6 +122,12 @@ class TranscriptView(TranscriptLines):
     def on_key(self, event: events.Key) -> None:
         cursor = self.cursor
         match event.key:
+            case "k" | "l" if cursor is not None and failed(self._blocks[cursor]):
+                self.post_message(self.Chosen(event.key, cursor))
+            case "enter" if cursor is not None and _lacks_room(self._blocks[cursor]):
+                self.post_message(self.Chosen(event.key, cursor))
+            case "slash":
+                self.post_message(self.Chosen("/", cursor or 0))
             case "up" | "left_square_bracket" | "k":
                 self.move_cursor(-1)
             case "down" | "right_square_bracket" | "j":
@@ -145,8 +153,12 @@ class TranscriptView(TranscriptLines):
             case "escape":
                 self.post_message(self.Left())
             case _:
-                if not event.is_printable or event.character is None or event.character == "/":
+                if not event.is_printable or event.character is None:
                     return
                 self.post_message(self.Left(event.character))
         event.stop()
         event.prevent_default()
+
+
+def _lacks_room(block: Block) -> bool:
+    return isinstance(block, ErrorCard) and block.failure == "context_full"
