@@ -7,13 +7,13 @@ Quirks that it knows (see the catalogue): `max_completion_tokens`, `no_stream_us
 
 import re
 from collections.abc import Collection
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from tcoder.models.dialects.assembly import Assembly, Block, decode_event, wire_id
-from tcoder.models.dialects.dialect import Answer, History, WireRequest, body_of, encode_json, plain_usage
+from tcoder.models.dialects.chat_chunks import CallPiece, Choice, Chunk, decoder, tidy, usage_of
+from tcoder.models.dialects.dialect import Answer, History, WireRequest, body_of, encode_json
 from tcoder.models.dialects.schema import with_types
 from tcoder.models.dialects.text_calls import recognise
 from tcoder.models.wire.faults import stream_error
@@ -171,62 +171,6 @@ def _call_id(call_id: str, quirks: tuple[str, ...]) -> str:
 # -- from the wire -----------------------------------------------------------------------------------------------------
 
 
-class _Function(Struct):
-    name: str | None = None
-    arguments: str | None = None
-
-
-class _CallPiece(Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
-
-
-class _Delta(Struct):
-    content: str | None = None
-    tool_calls: list[_CallPiece] | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    reasoning_details: list[dict[str, Any]] | None = None
-    function_call: _Function | None = None
-
-
-class _CacheDetails(Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-class _OutputDetails(Struct):
-    reasoning_tokens: int | None = None
-
-
-class _Usage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _CacheDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
-    prompt_cache_hit_tokens: int | None = None  # DeepSeek
-    cached_tokens: int | None = None  # Moonshot
-
-
-class _Choice(Struct):
-    delta: _Delta | None = None
-    message: _Delta | None = None  # a server that ignores `stream` answers with the whole
-    finish_reason: str | None = None
-    usage: _Usage | None = None  # Moonshot
-
-
-class _Chunk(Struct):
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    model: str | None = None
-    service_tier: str | None = None
-    error: Any = None
-
-
-_decoder = msgspec.json.Decoder(_Chunk)
-
 _STOPS: dict[str, StopReason] = {
     "stop": "end",
     "eos": "end",
@@ -266,11 +210,11 @@ class ChatFold:
             if data.startswith(b"[DONE]"):
                 self.ended = True
                 break
-            chunk = decode_event(data, _decoder, _Chunk, _tidy)
+            chunk = decode_event(data, decoder, Chunk, tidy)
             if chunk.error:
                 raise stream_error(chunk.error)
             if chunk.usage is not None:
-                self._usage = _usage(chunk.usage)
+                self._usage = usage_of(chunk.usage)
             if chunk.model:
                 self._model = chunk.model
             if chunk.service_tier:
@@ -280,7 +224,7 @@ class ChatFold:
         self._assembly.flush(out)
         return out
 
-    def _choice(self, choice: _Choice, out: list[ModelPart]) -> None:
+    def _choice(self, choice: Choice, out: list[ModelPart]) -> None:
         delta = choice.delta or choice.message
         if delta is not None:
             thought = delta.reasoning_content or delta.reasoning
@@ -299,13 +243,13 @@ class ChatFold:
             for piece in delta.tool_calls or ():
                 self._call(piece, out)
             if delta.function_call is not None:
-                self._call(_CallPiece(index=0, function=delta.function_call), out)
+                self._call(CallPiece(index=0, function=delta.function_call), out)
         if choice.usage is not None:
-            self._usage = _usage(choice.usage)
+            self._usage = usage_of(choice.usage)
         if choice.finish_reason:
             self._finish = choice.finish_reason
 
-    def _call(self, piece: _CallPiece, out: list[ModelPart]) -> None:
+    def _call(self, piece: CallPiece, out: list[ModelPart]) -> None:
         name = (piece.function and piece.function.name) or ""
         arguments = (piece.function and piece.function.arguments) or ""
         block = self._calls.get(piece.index) if piece.index is not None else self._last_call
@@ -322,7 +266,7 @@ class ChatFold:
         self._assembly.grow_call(block, arguments, out)
 
     @staticmethod
-    def _begins_another(block: Block, piece: _CallPiece, name: str) -> bool:
+    def _begins_another(block: Block, piece: CallPiece, name: str) -> bool:
         """Some servers leave `index` out or give every call the same one; a new id with a name is a new call, and so is
         a name after arguments when there are no ids. Others repeat id and name in every piece of one call."""
         if piece.id and block.call_id:
@@ -364,46 +308,3 @@ class ChatFold:
 def open_fold(request: ModelRequest, taken: Collection[str] = ()) -> ChatFold:
     """A fold for the response to `request`; `taken` are call ids that the conversation already uses."""
     return ChatFold(request, taken)
-
-
-def _usage(given: _Usage) -> Usage | None:
-    if given.prompt_tokens is None and given.completion_tokens is None:
-        return None
-    details = given.prompt_tokens_details or _CacheDetails()
-    output = given.completion_tokens_details or _OutputDetails()
-    cached = details.cached_tokens or given.prompt_cache_hit_tokens or given.cached_tokens or 0
-    return plain_usage(
-        given.prompt_tokens or 0,
-        cached,
-        details.cache_write_tokens or 0,
-        given.completion_tokens or 0,
-        output.reasoning_tokens or 0,
-    )
-
-
-def _tidy(value: Any) -> Any:
-    """Odd types put right: content as a list of blocks, arguments as an object, numbers as text."""
-    if not isinstance(value, dict):
-        return {}
-    chunk = cast("dict[str, Any]", value)
-    for choice in chunk.get("choices") or ():
-        for name in ("delta", "message"):
-            delta = choice.get(name)
-            if isinstance(delta, dict):
-                _tidy_delta(cast("dict[str, Any]", delta))
-    return chunk
-
-
-def _tidy_delta(delta: dict[str, Any]) -> None:
-    content: Any = delta.get("content")
-    if isinstance(content, list):
-        blocks = cast("list[Any]", content)
-        delta["content"] = "".join(str(b.get("text") or "") if isinstance(b, dict) else str(b) for b in blocks)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - free JSON
-    if not isinstance(delta.get("reasoning"), str | None):
-        delta["reasoning"] = None
-    for call in delta.get("tool_calls") or ():
-        function = call.get("function")
-        if isinstance(function, dict) and not isinstance(function.get("arguments"), str | None):  # pyright: ignore[reportUnknownMemberType] - free JSON
-            function["arguments"] = encode_json(function["arguments"]).decode()
-        if not isinstance(call.get("id"), str | None):
-            call["id"] = str(call["id"])
