@@ -1,6 +1,7 @@
 """The real engine with a tiny model: found, shared, ended, started again; never left over."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -38,7 +39,8 @@ def folders(tmp_path: Path) -> Iterator[LocalFolders]:
     write_tiny_gguf(made.weights / "tiny.gguf")
     yield made
     for registration in made.runtime.glob("*.json"):
-        os.kill(json.loads(registration.read_bytes())["pid"], signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(json.loads(registration.read_bytes())["pid"], signal.SIGKILL)
 
 
 @pytest.fixture
