@@ -3,6 +3,7 @@
 Decisions are kept beside the session, so that `tcoder review` and the interface see the same ones.
 """
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -24,9 +25,12 @@ SUBJECT_LENGTH = 72
 
 
 class Reviewer:
-    """One review, loaded fresh at each look and given the earlier decisions. `file` keeps them, None = in memory."""
+    """One review, loaded fresh at each look and given the earlier decisions. `file` keeps them, None = in memory.
+    `trusted` says whether the repository's own hooks and programs may run at a commit; it is asked at each."""
 
-    def __init__(self, ledger: Callable[[], Awaitable[Ledger]], file: Path | None, *, trusted: bool) -> None:
+    def __init__(
+        self, ledger: Callable[[], Awaitable[Ledger]], file: Path | None, *, trusted: Callable[[], bool]
+    ) -> None:
         self._ledger = ledger
         self._file = file
         self._trusted = trusted
@@ -76,10 +80,14 @@ class Reviewer:
         """What the model is told about rejected hunks, empty when there are none."""
         return review.rejections(self._review) if self._review else ""
 
-    async def commit(self, since: str, message: str) -> Committed:
-        """Commit the accepted hunks and nothing else. Raises `WorkspaceError`, `GitError` when it cannot be tried."""
+    async def commit(self, since: str, message: str, *, hooks: bool = True) -> Committed:
+        """Commit the accepted hunks and nothing else, as the person's own git would; without `hooks` nothing of the
+        repository's runs, nor is anything signed. Raises `WorkspaceError`, `GitError` when it cannot be tried, so also
+        where the repository brings programs along and is not trusted."""
         current = await self.look(since)
-        done = await commit.commit(await self._ledger(), current, message, trusted=self._trusted)
+        if hooks and not await asyncio.to_thread(self._trusted):
+            await commit.refuse_programs((await self._ledger()).git.root)
+        done = await commit.commit(await self._ledger(), current, message, trusted=hooks)
         if done.commit:
             fresh = await review_load.load(await self._ledger(), since, done.base)
             self._keep(review.carry_over(current, fresh))

@@ -225,5 +225,6 @@ def _build_parser() -> _Parser:
     single.add_argument("--check", action="store_true", help="apply: only see whether it applies")
     single.add_argument("--rebuild", action="store_true", help="index: from nothing")
     single.add_argument("--message", default="", metavar="TEXT", help="commit: the message (-m after commit)")
+    single.add_argument("--no-hooks", action="store_true", help="commit: run no hooks or filters of the repository")
     single.add_argument("--needle", action="store_true", help="models test: recall by depth")
     return parser

@@ -114,7 +114,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
         tools=tools,
         resolve=lambda model: variants.choose(replace(settings, model=model, base_url=""), os.environ),
         stored_sessions=lambda: summarise_all(place.sessions)[0],
-        reviewer=Reviewer(ledger, place.sessions / session_id / "review.json", trusted=True),
+        reviewer=Reviewer(ledger, place.sessions / session_id / "review.json", trusted=place.trusts_programs),
         grants=Grants(parts.rules_of(settings), place.sessions / "rules.toml"),
         budget=budget,
         private=private,

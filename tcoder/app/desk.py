@@ -53,8 +53,8 @@ async def open_desk(options: Options) -> AsyncGenerator[Desk]:
             async def opened() -> Ledger:
                 return ledger
 
-            # The commit is the person's own, so their hooks and signing run as with `git commit`.
-            reviewer = Reviewer(opened, path.with_suffix("") / "review.json", trusted=True)
+            # A commit is the person's own, so signing and, once they trust the folder, its hooks run as with git.
+            reviewer = Reviewer(opened, path.with_suffix("") / "review.json", trusted=place.trusts_programs)
             yield Desk(state, ledger, reviewer, journal)
         finally:
             await ledger.close()

@@ -89,6 +89,7 @@ class Options(Struct, frozen=True):
     check: bool = False
     rebuild: bool = False
     message: str = ""
+    no_hooks: bool = False
     needle: bool = False
 
     @property

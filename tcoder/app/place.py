@@ -42,6 +42,12 @@ class Place:
 
         TrustStore(self.config.folders.state / "trust.json").trust(self.root, self.untrusted)
 
+    def trusts_programs(self) -> bool:
+        """Whether programs that the repository brings along may run, as it is now. Reads the folder."""
+        from tcoder.plugins.trust import TrustStore  # late: only a commit asks
+
+        return self.trusted or TrustStore(self.config.folders.state / "trust.json").is_trusted(self.root)
+
     @property
     def settings(self) -> Settings:
         return self.config.settings

@@ -20,7 +20,7 @@ async def test_a_look_that_began_before_a_decision_does_not_undo_it(tmp_path: Pa
     try:
         since = (await ledger.checkpoint(Cause("checkpoint", "before"))).id
         (root / "a.txt").write_text("two\n")
-        reviewer = Reviewer(opened, None, trusted=False)
+        reviewer = Reviewer(opened, None, trusted=lambda: False)
         (hunk,) = (await reviewer.look(since)).hunks
         looks = [asyncio.create_task(reviewer.look(since)) for _ in range(3)]
         await reviewer.judge(since, (hunk.id,), "accepted")

@@ -65,9 +65,31 @@ def test_a_hook_that_refuses_is_reported_and_changes_nothing(changed: Desk) -> N
     hook.chmod(0o755)
     before = git(changed.root, "rev-parse", "HEAD")
     changed.run("review", "accept", "all")
-    ended = changed.run("commit", "-m", "x")
+    ended = changed.run("commit", "-m", "x", "--trust")
     assert ended.code == 3 and "no commits today" in ended.err
     assert git(changed.root, "rev-parse", "HEAD") == before
+
+
+def test_hooks_run_only_once_the_folder_is_trusted(changed: Desk) -> None:
+    ran = changed.root.parent / "ran"
+    hook = changed.root / ".git" / "hooks" / "pre-commit"
+    hook.write_text(f"#!/bin/sh\necho ran >> '{ran}'\n")
+    hook.chmod(0o755)
+    before = git(changed.root, "rev-parse", "HEAD")
+    found = hunks(changed)
+    changed.run("review", "accept", *found["calc.py"])
+    ended = changed.run("commit", "-m", "x")
+    assert ended.code == 2 and "pre-commit" in ended.err and "--trust" in ended.err and "--no-hooks" in ended.err
+    assert git(changed.root, "rev-parse", "HEAD") == before
+    assert changed.run("commit", "-m", "x", "--no-hooks").code == 0
+    assert not ran.exists()
+    changed.run("review", "accept", *found["test_calc.py"])
+    assert changed.run("commit", "-m", "y", "--trust").code == 0
+    assert ran.read_text() == "ran\n"
+    (changed.root / "calc.py").write_text("# mine\n" + (changed.root / "calc.py").read_text())
+    changed.run("review", "accept", *hunks(changed)["calc.py"])
+    assert changed.run("commit", "-m", "z").code == 0  # trust is kept
+    assert ran.read_text() == "ran\nran\n"
 
 
 def test_a_message_is_drafted_from_the_task(changed: Desk) -> None:

@@ -10,10 +10,12 @@ from support.repository import everything, git, make, numbered, put, tree
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import WorkspaceError
 from tcoder.protocol.review import Committed, Review
+from tcoder.workspace.git.door import Git
 from tcoder.workspace.ledger.ledger import Ledger
 from tcoder.workspace.review import commit as commits
 from tcoder.workspace.review import load as review_load
 from tcoder.workspace.review import model as review
+from tcoder.workspace.review.programs import programs_of
 
 AGENT = Cause("edit", "edit")
 
@@ -192,6 +194,33 @@ async def test_a_hook_that_reformats_is_reported(ledger: Ledger, root: Path) -> 
     recorded = await ledger.record(Cause("user", "hook"))
     assert recorded is not None
     assert recorded[0].files[0].path == "b.txt"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({}, ()),
+        ({"core.fsmonitor": "true", "user.signingKey": "x"}, ()),
+        ({"core.fsmonitor": "./watch"}, ("core.fsmonitor",)),
+        ({"filter.x.clean": "./clean", "filter.x.smudge": "./smudge"}, ("filter.x.clean",)),
+        ({"gpg.program": "./sign", "gpg.ssh.defaultKeyCommand": "./key"}, ("gpg.program", "gpg.ssh.defaultkeycommand")),
+        ({"core.hooksPath": "own"}, ("commit-msg",)),
+    ],
+)
+async def test_programs_that_a_repository_brings_along_are_named(
+    root: Path, settings: dict[str, str], named: tuple[str, ...]
+) -> None:  # A34
+    put(root, {"own/commit-msg": "#!/bin/sh\n", "own/README": "not a hook\n"})
+    (root / "own" / "commit-msg").chmod(0o755)
+    for key, value in settings.items():
+        git(root, "config", key, value)
+    door = Git(root, git_dir=root / ".git")
+    assert await programs_of(door, root / ".git") == named
+    if named:
+        with pytest.raises(WorkspaceError, match="is not trusted.*" + named[0]):
+            await commits.refuse_programs(root)
+    else:
+        await commits.refuse_programs(root)
 
 
 async def test_hooks_run_only_where_they_are_trusted(ledger: Ledger, root: Path) -> None:  # A35

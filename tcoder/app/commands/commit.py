@@ -10,10 +10,11 @@ from tcoder.frontends.sanitise import clean
 
 
 async def run(options: Options) -> int:
-    """Exit code 0 = committed, 3 = a hook or git refused."""
+    """Exit code 0 = committed, 2 = it cannot be tried, also where the repository's own hooks would run and nobody has
+    trusted it, 3 = a hook or git refused."""
     async with open_desk(options) as desk:
         message = options.message or draft_message(desk.state)
-        done = await desk.reviewer.commit(since_of(desk.state), message)
+        done = await desk.reviewer.commit(since_of(desk.state), message, hooks=not options.no_hooks)
         desk.record_patches("changed")
     if options.json:
         say_json(done)

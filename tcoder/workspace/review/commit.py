@@ -27,6 +27,7 @@ from tcoder.workspace.ledger.restore import merge
 from tcoder.workspace.ledger.tree import Entry, parse_tree
 from tcoder.workspace.review.apply import Side, partial
 from tcoder.workspace.review.load import contents_of, refuse_stale
+from tcoder.workspace.review.programs import programs_of
 
 LOCK_WAIT_S = 3.0
 COMMIT_TIMEOUT_S = 600.0
@@ -67,6 +68,19 @@ async def commit(
     maker = _Maker(ledger, git, git_dir, trusted=trusted, timeout_s=timeout_s)
     async with _locked(git_dir / "index"), _folder() as folder:
         return await maker.make(review, files, message, folder)
+
+
+async def refuse_programs(root: Path) -> None:
+    """Raise `WorkspaceError` when a commit would run programs that the repository brings along."""
+    git_dir = git_dir_of(root)
+    if git_dir is None:
+        return
+    programs = await programs_of(Git(root, git_dir=git_dir), git_dir)
+    if programs:
+        raise WorkspaceError(
+            f"this folder is not trusted, and a commit would run programs of its own: {', '.join(programs)}",
+            "look at them, then say --trust to run them, or --no-hooks to commit without them",
+        )
 
 
 class _Maker:
