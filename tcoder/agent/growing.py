@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Generic, Protocol, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, cast, overload
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Growing(Sequence[T], Generic[T]):
         if len(self._items) != self._length:
             return Growing((*self, *new))
         self._items.extend(new)
-        longer = Growing[T]()
+        longer = cast("Growing[T]", object.__new__(Growing))  # a subscripted call would take three times as long
         longer._items, longer._length = self._items, self._length + len(new)
         return longer
 
@@ -88,6 +88,6 @@ class Register(Growing[Item]):
             return Register((*self, item))
         self._items.append(item)
         self._places[item.id] = self._length
-        longer = Register[Item]()
+        longer = cast("Register[Item]", object.__new__(Register))
         longer._items, longer._places, longer._length = self._items, self._places, self._length + 1
         return longer

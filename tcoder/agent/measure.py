@@ -36,9 +36,15 @@ def length(message: Message) -> int:
         case UserMessage():
             return sum(IMAGE_CHARACTERS if isinstance(part, ImagePart) else len(part.text) for part in message.parts)
         case AssistantMessage():
-            return sum(map(_part_length, message.parts))
+            size = 0
+            for part in message.parts:
+                size += _part_length(part)
+            return size
         case ToolResults():
-            return sum(map(result_length, message.results))
+            size = 0
+            for result in message.results:
+                size += result_length(result)
+            return size
 
 
 def _part_length(part: AssistantPart) -> int:
