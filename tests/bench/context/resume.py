@@ -119,8 +119,10 @@ def enlarge(journal: Path, once: bytes) -> None:
     compacted = Compacted((short,), 900_000, 900, "summary", "x")
     line = encode_line(Recorded(1, "2026-01-01T00:00:00.000Z", compacted))
     with journal.open("wb") as file:
+        number = 0
         while file.tell() < LARGE_BYTES:
-            file.write(once + line)
+            number += 1
+            file.write(once.replace(b'"id":"p', b'"id":"p%d.' % number) + line)  # each patch has a name of its own
         file.write(once)
 
 
