@@ -105,5 +105,8 @@ def test_a_session_is_exported_for_programs_and_for_people(desk: Desk, serve: An
     text = desk.run("sessions", "export").out
     assert "## fix add" in text and "+    return a + b" in text and "Fixed `add`." in text
     shown = desk.run("sessions", "show", "--json").result
-    assert shown == exported["session"]
+    assert shown["session"] == exported["session"]
+    layers = {layer["name"]: layer["tokens"] for layer in shown["context"]["layers"]}
+    assert {"tools", "system", "conversation", "tool results"} <= set(layers)
+    assert sum(layers.values()) > 100 and shown["context"]["window"] > 10_000
     assert desk.run("sessions", "show").out.startswith(done["session_id"])

@@ -1,6 +1,7 @@
 """`tcoder sessions [list|show ID|export ID|rm ID]`: stored sessions of this repository.
 
-`show` says what a session is; `export` writes all of it, as Markdown or (`--json`) as one object.
+`show` says what a session is and what its next request would hold, layer by layer; `export` writes all of it, as
+Markdown or (`--json`) as one object.
 """
 
 import shutil
@@ -9,13 +10,20 @@ from pathlib import Path
 
 from tcoder.agent.export import as_json, markdown
 from tcoder.agent.journal import Journal, Stored
+from tcoder.agent.layers import context_report
+from tcoder.agent.recall import recall
 from tcoder.agent.stored import summarise, summarise_all
+from tcoder.app import parts
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place, find_session
 from tcoder.app.printing import complain, say, say_json
+from tcoder.app.variants import NOBODY
+from tcoder.frontends import explain
 from tcoder.frontends.sanitise import escape_json
 from tcoder.protocol.errors import UsageError
-from tcoder.protocol.queries import SessionSummary
+from tcoder.protocol.events import SessionResumed, SessionStarted
+from tcoder.protocol.queries import ContextReport, SessionSummary
+from tcoder.tools import registry
 
 
 async def run(options: Options) -> int:
@@ -31,7 +39,7 @@ async def run(options: Options) -> int:
         case "rm":
             _remove(path)
         case "show":
-            _show(options, summarise(path))
+            _show(options, place, path)
         case _:
             _export(options, path)
     return 0
@@ -55,15 +63,27 @@ def _line(summary: SessionSummary) -> str:
     return f"{summary.id}  {summary.updated}  {summary.turns:3} turns  {summary.title}{busy}"
 
 
-def _show(options: Options, summary: SessionSummary) -> None:
+def _show(options: Options, place: Place, path: Path) -> None:
+    """What it is and what its next request would hold, layer by layer."""
+    summary, report = summarise(path), _context(options, place, path)
     if options.json:
-        say_json(summary)
+        say_json({"session": summary, "context": report})
         return
     cost = "unknown" if summary.usage.cost is None else f"${summary.usage.cost}"
     say(f"{_line(summary)}\n")
     say(f"{summary.model}, {summary.usage.calls} model calls, {summary.usage.total} tokens, cost {cost}\n")
     if summary.parent:
         say(f"forked from {summary.parent}\n")
+    say(f"\n{explain.context(report)}\n")
+
+
+def _context(options: Options, place: Place, path: Path) -> ContextReport:
+    recalled = recall(path)
+    opened = (one.event for one in reversed(recalled.past) if isinstance(one.event, SessionStarted | SessionResumed))
+    variant = next((event.variant for event in opened), NOBODY)
+    tools = registry.shipped().specs
+    frame = parts.frame(place, options, parts.find_checks(place, options), tools, path.stem, recalled.state.outline)
+    return context_report(recalled.state, frame, variant, parts.budget_of(place.settings))
 
 
 def _export(options: Options, path: Path) -> None:
