@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -> None:
     """Return when the call may run. Raises `DeniedError` with the reason, in words for the model."""
     touches = tool.touches(args)
-    asked = policy.PolicyCall(call.name, tool.kind, touches.paths, touches.command, touches.typed, touches.looks)
+    asked = policy.PolicyCall(
+        call.name, tool.kind, touches.paths, touches.command, touches.typed, touches.looks, touches.keeps
+    )
     env = turn.env
     facts = _facts(env, asked)
     verdict = policy.judge(asked, turn.state.approval, env.grants.rules, facts)

@@ -54,12 +54,14 @@ class Reply(Struct, frozen=True):
 
 class Touches(Struct, frozen=True):
     """What a call is about, for the policy: paths relative to the root as written by the model, a command line, or what
-    is `typed` at a program that waits. `looks` = it only looks at, waits for or ends what is running already."""
+    is `typed` at a program that waits. `looks` = it only looks at, waits for or ends what is running already,
+    `keeps` = it would go on when the session ends."""
 
     paths: tuple[str, ...] = ()
     command: str = ""
     typed: str = ""
     looks: bool = False
+    keeps: bool = False
 
 
 A = TypeVar("A", bound=Struct)

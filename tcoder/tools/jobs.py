@@ -16,6 +16,7 @@ class JobArgs(Struct, frozen=True, forbid_unknown_fields=True):
     action: Annotated[Literal["start", "list", "read", "stop", "wait", "input"], Meta(description="what to do")]
     text: Annotated[str, Meta(description="command to start, line to wait for, or input to type")] = ""
     job: int = 0
+    keep: Annotated[bool, Meta(description="start: goes on when the session ends; a person is asked")] = False
     port: Annotated[int, Meta(description="wait until something listens there")] = 0
     timeout: Annotated[int, Meta(ge=1, le=600, description="seconds")] = 30
 
@@ -31,7 +32,7 @@ class Job(Tool[JobArgs]):
     def touches(self, args: JobArgs) -> Touches:
         match args.action:
             case "start":
-                return Touches(command=args.text)
+                return Touches(command=args.text, keeps=args.keep)
             case "input":
                 return Touches(typed=args.text)
             case "list" | "read" | "stop" | "wait":
@@ -43,7 +44,9 @@ class Job(Tool[JobArgs]):
             case "start":
                 if not args.text.strip():
                     raise ToolError("say which command to start, in text")
-                return Reply(_line(await jobs.start(args.text)))
+                job = await jobs.start(args.text, keep=args.keep)
+                told = f"\nit goes on when the session ends; `kill {job.pid}` ends it then" if args.keep else ""
+                return Reply(_line(job) + told)
             case "list":
                 return Reply("\n".join(_line(job) for job in jobs.list()) or "no jobs")
             case "read":

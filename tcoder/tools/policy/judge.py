@@ -23,6 +23,8 @@ def judge(call: PolicyCall, mode: Approval, rules_of_session: tuple[Rule, ...], 
         if call.kind == "shell" and call.command
         else judge_paths(call, mode, held, facts)
     )
+    if call.keeps and verdict.decision == "allow":
+        verdict = Verdict("ask", "it would go on running when the session ends", "", verdict.parts)
     if facts.wary and call.kind == "shell" and verdict.decision == "allow":
         verdict = Verdict("ask", "the sandbox does not hold here, so every command is asked about", "", verdict.parts)
     if facts.yolo and verdict.decision == "ask":

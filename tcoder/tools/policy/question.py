@@ -54,7 +54,7 @@ def always_rule(call: PolicyCall) -> Rule | None:
             if (len(call.paths) < 2)
             else None
         )
-    if call.typed:
+    if call.typed or call.keeps:
         return None
     if not call.command:
         return Rule("allow", call.tool, "*", source="person")

@@ -9,7 +9,8 @@ PolicyKind = Literal["read", "edit", "shell", "network", "other"]
 
 class PolicyCall(Struct, frozen=True):
     """A call as the policy sees it: paths as the model wrote them, a command line, or what is `typed` at a program that
-    waits. `looks` = it only looks at, waits for or ends what is running already."""
+    waits. `looks` = it only looks at, waits for or ends what is running already, `keeps` = it would
+    go on when the session ends."""
 
     tool: str
     kind: PolicyKind
@@ -17,6 +18,7 @@ class PolicyCall(Struct, frozen=True):
     command: str = ""
     typed: str = ""
     looks: bool = False
+    keeps: bool = False
 
 
 class PolicyFacts(Struct, frozen=True):

@@ -49,23 +49,34 @@ def find(root: Path, known: Collection[Path]) -> tuple[Planted, ...]:
 
 
 def set_aside(root: Path, planted: Planted) -> str:
-    """Rename what makes it a repository. Returns where it is now, relative to the root; empty when it is gone already
-    or cannot be renamed. Follows no symlink that was put in its way meanwhile."""
-    entry = planted.path if planted.path.name == ".git" else planted.path / "HEAD"
-    folder, name = entry.parent.relative_to(root), f"{entry.name}{SET_ASIDE}"
+    """Rename what makes it a repository: its `.git`, and the `HEAD` of a folder, which is a bare repository by itself
+    otherwise. Returns where that is now, relative to the root; empty when it is gone already or cannot be renamed.
+    Follows no symlink that was put in its way meanwhile."""
+    place = planted.path.relative_to(root)
     with contextlib.suppress(OSError):
         top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            place = open_below(top, os.fspath(folder), os.O_PATH | os.O_DIRECTORY, links=False)
-            try:
-                free = next(one for one in (name, *(f"{name}-{n}" for n in range(2, 100))) if not _is_there(place, one))
-                os.rename(entry.name, free, src_dir_fd=place, dst_dir_fd=place)
-            finally:
-                os.close(place)
-            return os.fspath(folder / free)
+            if planted.path.name == ".git":
+                place = _renamed(top, place)
+            with contextlib.suppress(OSError):  # a file, or a link
+                head = _renamed(top, place / "HEAD")
+                return os.fspath(place if planted.path.name == ".git" else head)
+            return os.fspath(place)
         finally:
             os.close(top)
     return ""
+
+
+def _renamed(top: int, path: Path) -> Path:
+    """Give the path below the folder `top` a name that is free. Raises `OSError`."""
+    folder = open_below(top, os.fspath(path.parent), os.O_PATH | os.O_DIRECTORY, links=False)
+    try:
+        names = (f"{path.name}{SET_ASIDE}{number}" for number in ("", *(f"-{n}" for n in range(2, 100))))
+        free = next(name for name in names if not _is_there(folder, name))
+        os.rename(path.name, free, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
+    return path.with_name(free)
 
 
 def _is_there(folder: int, name: str) -> bool:

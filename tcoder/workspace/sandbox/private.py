@@ -42,6 +42,14 @@ class PrivateFolder:
         text = "".join(f"{os.fspath(path)}\0" for path in paths)
         (self.path / _STOOD_IN).write_bytes(os.fsencode(text))
 
+    def hand_over(self, pid: int) -> None:
+        """Let the folder belong to a process that outlives us: it is swept once that one is gone. Only when nothing
+        asks for the folder by its name any more. Raises `OSError`."""
+        mine = f"{_PREFIX}{os.getpid()}-{_started(os.getpid())}-"
+        path = self.path.with_name(f"{_PREFIX}{pid}-{_started(pid)}-{self.path.name.removeprefix(mine)}")
+        self.path.rename(path)
+        self.path = path
+
     def close(self) -> None:
         _remove(self.path)
 

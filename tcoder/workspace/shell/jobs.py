@@ -10,7 +10,8 @@ from typing import Literal
 
 from tcoder.protocol.commands import JobView
 from tcoder.protocol.errors import ToolError
-from tcoder.workspace.shell.output import Output, Stream
+from tcoder.workspace.shell.kept import Kept
+from tcoder.workspace.shell.output import Output, Stream, clean
 from tcoder.workspace.shell.process import ShellProcess
 from tcoder.workspace.shell.processes import Process, end_all, listening_ports, read_process
 
@@ -31,6 +32,7 @@ class _Job:
         self.exit_code: int | None = None
         self.inner_pid = 0
         self.left: tuple[Process, ...] = ()
+        self.kept: Kept | None = None
         self.output: Output | None = None
         self.lines = Stream()
         self.text = ""
@@ -39,11 +41,18 @@ class _Job:
 
     def members(self) -> list[Process]:
         """Its living processes."""
+        if self.kept is not None:
+            return self.kept.members()
         if self.left:
             return [one for one in self.left if (now := read_process(one.pid)) and now.started == one.started]
         everything = self.process.processes()
         first = next((one for one in everything if one.group and self._is_first(one)), None)
         return [one for one in everything if first and (one.group == first.group or _below(one, first, everything))]
+
+    def seen_from(self) -> int:
+        """A process in its network."""
+        members = self.kept.members() if self.kept else []
+        return members[-1].pid if members else self.process.keeper()
 
     def _is_first(self, process: Process) -> bool:
         return process.pid == self.inner_pid or innermost_pid(process.pid) == self.inner_pid
@@ -76,18 +85,30 @@ class Jobs:
     `output_budget` characters are shown."""
 
     def __init__(
-        self, ready: Callable[[], Awaitable[ShellProcess]], spill_dir: Path, output_budget: int = 16_000
+        self,
+        ready: Callable[[], Awaitable[ShellProcess]],
+        spill_dir: Path,
+        keep: Callable[[str, int], Awaitable[Kept]],
+        output_budget: int = 16_000,
     ) -> None:
         self._ready = ready
+        self._keep = keep
         self._budget = output_budget
         self._spill_dir = spill_dir
         self._jobs: dict[int, _Job] = {}
 
-    async def start(self, command: str) -> JobView:
-        """Run a command line in the background, in the shell's folder and environment, without input."""
+    async def start(self, command: str, *, keep: bool = False) -> JobView:
+        """Run a command line in the background, in the shell's folder and environment, without input. With `keep`,
+        which a person has to have allowed, it goes on when the shell is closed."""
         if "\0" in command:
             raise ToolError("a command cannot hold a NUL byte")
         process = await self._ready()
+        if keep:
+            job = _Job(len(self._jobs) + 1, command, process)
+            job.kept = await self._keep(command, job.number)
+            job.inner_pid = job.kept.pid
+            self._jobs[job.number] = job
+            return self._view(job)
         job = _Job(len(self._jobs) + 1, command, process)
         fifo = process.private.channel / f"job-{job.number}"
         os.mkfifo(fifo, 0o622)
@@ -106,6 +127,7 @@ class Jobs:
     def list(self) -> tuple[JobView, ...]:
         """All of them, the oldest first, ended ones too."""
         for job in self._jobs.values():
+            self._look(job)
             if job.left and job.running and not job.members():
                 job.running = False
         return tuple(self._view(job) for job in self._jobs.values())
@@ -113,6 +135,8 @@ class Jobs:
     def read(self, number: int) -> str:
         """What it has printed: head and tail within the budget. Raises `ToolError` for a number that is not known."""
         job = self._find(number)
+        if job.kept is not None:
+            return clean(job.kept.read())[-self._budget :]
         if job.output is None:
             return "(what a command left running prints is part of the output of the commands after it)"
         return job.output.finish().text
@@ -122,6 +146,7 @@ class Jobs:
         job = self._find(number)
         if job.running:
             await end_all(job.members)
+            self._look(job)
             for _ in range(20):
                 if not job.running or job.left:
                     break
@@ -138,9 +163,10 @@ class Jobs:
         limit = time.monotonic() + timeout_s
         while True:
             job.changed.clear()
-            if port is not None and port in listening_ports(job.process.keeper()):
+            self._look(job)
+            if port is not None and port in listening_ports(job.seen_from()):
                 return "ready"
-            if line and line in job.text:
+            if line and line in (job.kept.read() if job.kept else job.text):
                 return "ready"
             if not job.running:
                 return "ended"
@@ -148,7 +174,7 @@ class Jobs:
             if left <= 0:
                 return "timeout"
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(job.changed.wait(), min(left, _POLL_S) if port is not None else left)
+                await asyncio.wait_for(job.changed.wait(), min(left, _POLL_S) if job.kept or port is not None else left)
 
     def answered(self, words: Sequence[str]) -> None:
         """Take the keeper's word about a job: `job NUMBER PID` or `ended NUMBER STATUS`."""
@@ -174,9 +200,16 @@ class Jobs:
     def shell_gone(self) -> None:
         """The shell and all that ran in it has ended."""
         for job in self._jobs.values():
+            if job.kept is not None:
+                continue
             if job.descriptor is not None:
                 self._read(job)
             self._over(job)
+
+    def _look(self, job: _Job) -> None:
+        """Whether a kept job still runs is only known when somebody looks."""
+        if job.kept is not None and job.running and (code := job.kept.exit_code) is not None:
+            job.running, job.exit_code = False, code
 
     def _over(self, job: _Job) -> None:
         job.running = False
@@ -204,5 +237,5 @@ class Jobs:
         return job
 
     def _view(self, job: _Job) -> JobView:
-        size = job.output.total if job.output else 0
+        size = job.kept.log.stat().st_size if job.kept else job.output.total if job.output else 0
         return JobView(job.number, job.command, job.running, job.exit_code, job.inner_pid, size)

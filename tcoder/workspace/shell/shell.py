@@ -20,6 +20,7 @@ from tcoder.workspace.sandbox.environment import command_environment
 from tcoder.workspace.sandbox.planted import Watch
 from tcoder.workspace.sandbox.reduced import Reduced
 from tcoder.workspace.sandbox.sandbox import Sandbox
+from tcoder.workspace.shell import kept
 from tcoder.workspace.shell.jobs import Jobs
 from tcoder.workspace.shell.limits import Limits, free_bytes
 from tcoder.workspace.shell.output import Output
@@ -74,7 +75,7 @@ class Shell:
         self._told: tuple[str, ...] = ()
         self._watch = Watch(self._root)
         self._free = 0
-        self.jobs = Jobs(self._ready, spill_dir, output_budget)
+        self.jobs = Jobs(self._ready, spill_dir, self._keep, output_budget)
 
     @property
     def cwd(self) -> Path:
@@ -164,6 +165,15 @@ class Shell:
         self.jobs.shell_gone()
         await process.close()
         return await self._watch.finish(process.protected) if process.contained else ()
+
+    async def _keep(self, command: str, number: int) -> kept.Kept:
+        """Start a job that outlives the shell, where the next command would run and with what it would see."""
+        environment = self._environment if self._variables is None else self._variables
+        name = f"kept-{os.getpid()}-{number}.log"
+        return await kept.start(
+            self.cwd, command, sandbox=self._sandbox, environment=environment, log=self._spill_dir / name,
+            limits=self._limits,
+        )  # fmt: skip
 
     async def _close_egress(self) -> None:
         if self._egress is not None:
