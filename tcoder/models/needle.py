@@ -17,6 +17,7 @@ Haystack = Literal["code", "log", "tool calls"]
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 HAYSTACKS: tuple[Haystack, ...] = ("code", "log", "tool calls")
 _LARGEST = 32_000
+_LARGEST_LOCAL = 800  # fifteen prompts, of which two slow cores read some twenty to a hundred tokens a second
 _CHARACTERS_PER_TOKEN = 3
 _SYSTEM = "You answer questions about the text that you were shown, with the value alone."
 
@@ -55,9 +56,10 @@ class NeedleReport(Struct, frozen=True):
 
 
 async def ask_needles(model: Model, variant: ModelVariant, *, tokens: int = 0, seed: int = 1) -> NeedleReport:
-    """One request for each haystack and depth; `tokens` 0 = half the context window, at most 32,000. The facts and
+    """One request for each haystack and depth; `tokens` 0 = half the context window, at most 32,000, and of the
+    embedded engine's 800. The facts and
     their values come from `seed`, so no model can know them."""
-    tokens = tokens or min(variant.context_window // 2, _LARGEST)
+    tokens = tokens or min(variant.context_window // 2, _LARGEST_LOCAL if variant.provider == "local" else _LARGEST)
     results: list[Found] = []
     usage = Usage()
     for haystack in HAYSTACKS:

@@ -5,6 +5,8 @@ import pytest
 from support.model_calls import variant
 from support.model_server import ModelServer, Step
 
+from tcoder.agent.measure import total
+from tcoder.models.catalogue import resolve
 from tcoder.models.client import open_model
 from tcoder.models.needle import DEPTHS, HAYSTACKS, Found, Haystack, NeedleReport, ask_needles, plant
 from tcoder.models.probe import ProbeReport, probe, red_png, render
@@ -146,3 +148,11 @@ async def test_the_needle_is_part_of_the_report() -> None:
 def test_the_picture_is_a_png() -> None:
     assert red_png().startswith(b"\x89PNG\r\n\x1a\n")
     assert red_png().count(b"IDAT") == 1
+
+
+async def test_a_local_model_is_asked_in_small_prompts() -> None:
+    model = ScriptedModel([])
+    report = await ask_needles(model, resolve("local/qwen2.5-coder-0.5b"))
+    assert (report.tokens, len(model.requests)) == (800, len(HAYSTACKS) * len(DEPTHS))
+    assert max(total(request.messages) for request in model.requests) < 3_500
+    assert (await ask_needles(model, resolve("anthropic/claude-opus-5-5"))).tokens == 32_000
