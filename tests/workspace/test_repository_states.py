@@ -1,6 +1,7 @@
 """Repositories in every state that people have them in: an edit and its undo leave work tree and index as they were."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import WorkspaceError
 from tcoder.workspace.git.repository import describe, find_root, git_dir_of, head_of
 from tcoder.workspace.ledger.ledger import ConflictError, Ledger
+from tcoder.workspace.review import commit as commits
+from tcoder.workspace.review import load as review_load
+from tcoder.workspace.review import model as review
 
 EDIT, SHELL, USER = Cause("edit", "edit"), Cause("shell", "command"), Cause("user", "meanwhile")
 
@@ -275,10 +279,113 @@ async def test_submodules_and_nested_repositories(tmp_path: Path) -> None:
     git(inner, "commit", "-qam", "inside")
     recorded = await ledger.record(SHELL)
     assert recorded is not None
-    assert [file.path for file in recorded[0].files] == ["mod"]
+    assert [file.path for file in recorded[0].files] == ["mod", "mod/m.txt"]
     assert git_dir_of(inner) == (root / ".git" / "modules" / "mod").resolve()
     await ledger.close()
     await (await round_trip(inner, tmp_path / "state", "inside")).close()
+
+
+@pytest.fixture
+def with_module(tmp_path: Path) -> Path:
+    """A repository with a submodule `lib/mod` that ignores its logs."""
+    files = {"m.txt": numbered(12), ".gitignore": "*.log\n", "kept.log": "tracked\n"}
+    module = make(tmp_path / "module", files)
+    git(module, "add", "-f", "kept.log")
+    git(module, "commit", "-q", "-m", "log")
+    root = make(tmp_path / "w")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(module), "lib/mod")
+    git(root, "commit", "-qm", "submodule")
+    identify(root / "lib" / "mod")
+    return root
+
+
+async def test_files_in_a_submodule_are_covered_like_others(with_module: Path, tmp_path: Path) -> None:  # R42
+    root, inner = with_module, with_module / "lib" / "mod"
+    put(inner, {"own.txt": "untracked\n", "x.log": "ignored\n"})
+    status = git(inner, "status", "--porcelain"), git(root, "status", "--porcelain")
+    ledger = await Ledger.open(root, tmp_path / "state", "s1")
+    before = tree(root)
+    start = await ledger.checkpoint(EDIT)
+    assert await ledger.record(USER) is None
+    put(inner, {"m.txt": numbered(12, _2="agent"), "kept.log": "agent\n", "x.log": "agent\n", "new/f.txt": "f\n"})
+    (inner / "own.txt").unlink()
+    recorded = await ledger.record(SHELL)
+    assert recorded is not None
+    paths = ["lib/mod/kept.log", "lib/mod/m.txt", "lib/mod/new/f.txt", "lib/mod/own.txt"]
+    assert [file.path for file in recorded[0].files] == paths
+    assert "+++ b/lib/mod/m.txt\n" in recorded[1]
+    await ledger.close()
+    ledger = await Ledger.open(root, tmp_path / "state", "s1")
+    put(inner, {"m.txt": numbered(12, _2="agent", _10="user")})
+    await ledger.undo()
+    assert (inner / "m.txt").read_text() == numbered(12, _10="user")
+    assert (inner / "own.txt").read_text() == "untracked\n"
+    assert (inner / "x.log").read_text() == "agent\n"
+    put(inner, {"m.txt": numbered(12), "x.log": "ignored\n"})
+    assert tree(root) == before
+    assert (git(inner, "status", "--porcelain"), git(root, "status", "--porcelain")) == status
+    assert await ledger.record(USER)
+    (inner / "m.txt").unlink()
+    (inner / ".git").rename(tmp_path / "pointer")
+    assert await ledger.record(SHELL)
+    await ledger.rollback(start.id)
+    assert (inner / "m.txt").read_text() == numbered(12)
+    await ledger.close()
+    git(root, "fsck", "--strict")
+
+
+async def test_a_submodule_that_goes_away_and_a_big_one(
+    with_module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, inner = with_module, with_module / "lib" / "mod"
+    ledger = await Ledger.open(root, tmp_path / "state", "s1")
+    shutil.rmtree(inner)
+    put(root, {"lib/mod": "a file now\n"})
+    recorded = await ledger.record(SHELL)
+    assert recorded is not None
+    assert ("lib/mod", "mode") in [(file.path, file.change) for file in recorded[0].files]
+    await ledger.undo()
+    assert (inner / "m.txt").read_text() == numbered(12)
+    await ledger.close()
+
+    monkeypatch.setattr("tcoder.workspace.ledger.snapshot.MAX_SUBMODULE_FILES", 2)
+    git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "module"), "big")
+    ledger = await Ledger.open(root, tmp_path / "state", "s2")
+    assert any("submodule big" in notice and "own edits" in notice for notice in ledger.uncovered)
+    put(root, {"big/m.txt": "by a command\n"})
+    assert await ledger.record(SHELL) is None
+    await ledger.cover(["big/m.txt", "big/new.txt"])
+    put(root, {"big/m.txt": "agent\n", "big/new.txt": "agent\n"})
+    recorded = await ledger.record(EDIT)
+    assert recorded is not None
+    assert [file.path for file in recorded[0].files] == ["big/m.txt", "big/new.txt"]
+    await ledger.undo()
+    assert (root / "big" / "m.txt").read_text() == "by a command\n"
+    assert not (root / "big" / "new.txt").exists()
+    await ledger.close()
+
+
+async def test_what_lies_in_a_submodule_is_reviewed_but_committed_there(with_module: Path, tmp_path: Path) -> None:
+    root = with_module
+    ledger = await Ledger.open(root, tmp_path / "state", "s1")
+    await ledger.checkpoint(EDIT)
+    put(root, {"lib/mod/m.txt": numbered(12, _2="agent")})
+    assert await ledger.record(EDIT)
+    found = await review_load.load(ledger)
+    assert [file.path for file in found.files] == ["lib/mod/m.txt"]
+    with pytest.raises(WorkspaceError, match="lies in the submodule lib/mod"):
+        await commits.commit(ledger, review.accept(found, [hunk.id for hunk in found.hunks]), "m")
+    put(root, {"a.txt": numbered(12, _2="agent")})
+    assert await ledger.record(EDIT)
+    found = await review_load.load(ledger)
+    made = await commits.commit(ledger, review.accept(found, [hunk.id for hunk in found.hunks]), "m")
+    assert made.files == ("a.txt",)
+    assert made.notices == ("lib/mod/m.txt lies in the submodule lib/mod: commit it there",)
+    rest = await review_load.load(ledger, base=made.base)
+    rejected = review.reject(rest, [hunk.id for hunk in rest.hunks], "no")
+    assert await review_load.settle(ledger, rejected)
+    assert (root / "lib" / "mod" / "m.txt").read_text() == numbered(12)
+    await ledger.close()
 
 
 async def test_outside_git_and_a_bare_repository(tmp_path: Path) -> None:

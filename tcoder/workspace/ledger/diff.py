@@ -3,6 +3,7 @@
 from tcoder.protocol.edits import ChangeKind, FileChange
 from tcoder.workspace.files.paths import quote
 from tcoder.workspace.git.door import DIFF_OPTIONS, NO_INDEX, Git, check_ref
+from tcoder.workspace.ledger.tree import INSIDE, path_of
 
 KINDS: dict[str, ChangeKind] = {"A": "added", "M": "modified", "D": "deleted", "T": "mode", "R": "renamed"}
 MAX_DIFF_BYTES = 400_000
@@ -17,6 +18,7 @@ async def compare(git: Git, before: str, after: str, *, files: int = 0) -> tuple
     options = (*DIFF_OPTIONS, "--submodule=short", "-r", "-M", "-l400", "-z", *wanted)
     out = await git.run("diff-tree", *options, *trees, environment=NO_INDEX)
     changes, rest = _parse(out)
+    rest = rest.replace(f"{INSIDE}/".encode(), b"/")
     diff = rest[:MAX_DIFF_BYTES].decode("utf-8", "replace")
     if len(rest) > MAX_DIFF_BYTES:
         diff = diff[: diff.rfind("\n") + 1] + f"… {len(rest) - MAX_DIFF_BYTES} more bytes\n"
@@ -36,7 +38,7 @@ def _parse(out: bytes) -> tuple[tuple[FileChange, ...], bytes]:
         end = out.find(b"\0", position)
         end = len(out) if end < 0 else end
         start, position = position, end + 1
-        return out[start:end].decode("utf-8", "surrogateescape")
+        return path_of(out[start:end].decode("utf-8", "surrogateescape"))
 
     while position < len(out):
         head = field()

@@ -153,7 +153,9 @@ class Ledger:
         with tempfile.TemporaryDirectory(prefix="tcoder-") as folder:
             environment = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self._git.run("read-tree", check_ref(tree), environment=environment)
-            data = b"".join(os.fsencode(f"{one.mode} {one.oid}\t{path}") + b"\0" for path, one in entries.items())
+            data = b"".join(
+                os.fsencode(f"{one.mode} {one.oid}\t{self.tree_path(path)}") + b"\0" for path, one in entries.items()
+            )
             await self._git.run("update-index", "-z", "--index-info", data=data, environment=environment)
             return (await self._git.run("write-tree", environment=environment)).decode().strip()
 
@@ -179,10 +181,33 @@ class Ledger:
             end = self._tree_of(until) if until else await self._snapshots.take()
             return (await compare(self._git, self._tree_of(since), end))[1]
 
+    async def sides(self, since: str) -> dict[str, tuple[bytes | None, bytes | None]]:
+        """The files that differ now from a checkpoint, or from before a patch: what each was and is, None = no file.
+        Paths as a patch names them; what is no regular file is left out."""
+        async with self._lock:
+            changed = await self._differences(self._tree_of(since), await self._snapshots.take())
+            regular = {
+                path: both for path, both in changed.items() if all(one is None or one.mode[:2] == "10" for one in both)
+            }
+            ids = {one.oid for both in regular.values() for one in both if one is not None}
+            data = await self._snapshots.store.read(ids)
+            return {
+                quote(path): (data[old.oid] if old else None, data[new.oid] if new else None)
+                for path, (old, new) in regular.items()
+            }
+
     async def tree(self, name: str = "") -> str:
         """The git tree of a checkpoint, of the state before a patch, or (empty) of the work tree now."""
         async with self._lock:
             return self._tree_of(name) if name else await self._snapshots.take()
+
+    def tree_path(self, path: str) -> str:
+        """Where trees of the ledger have the file at `path`: files inside a submodule lie beside its commit."""
+        return self._sweep.tree_path(path)
+
+    def submodule_of(self, path: str) -> str:
+        """The submodule that `path` lies in; empty = none."""
+        return self._sweep.submodule_of(path)
 
     def content_ids(self, paths: Iterable[str]) -> dict[str, str]:
         """The object ids of files as the last snapshot found them; empty = no file. Paths as a patch names them."""

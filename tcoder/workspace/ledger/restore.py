@@ -12,7 +12,7 @@ from tcoder.workspace.files.paths import quote
 from tcoder.workspace.files.text import decode_text
 from tcoder.workspace.git.door import Git
 from tcoder.workspace.git.objects import FILE, GITLINK, LINK, PROGRAM, ObjectStore
-from tcoder.workspace.ledger.tree import Entry
+from tcoder.workspace.ledger.tree import Entry, path_of
 
 MAX_SHOWN = 20_000
 REGULAR = (FILE, PROGRAM)
@@ -42,12 +42,12 @@ class Target(Struct, frozen=True):
 
 
 def differences(listed: bytes) -> dict[str, tuple[Entry | None, Entry | None]]:
-    """Paths and both sides of `git diff-tree -r -z --raw --no-renames`."""
+    """Paths and both sides of `git diff-tree -r -z --raw --no-renames` of two trees of the ledger."""
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
     found: dict[str, tuple[Entry | None, Entry | None]] = {}
     for head, path in zip(fields[::2], fields[1::2], strict=False):
         old_mode, new_mode, old, new, _ = head[1:].split(" ")
-        found[path] = (
+        found[path_of(path)] = (
             None if old_mode == "000000" else Entry(old_mode, old),
             None if new_mode == "000000" else Entry(new_mode, new),
         )
@@ -67,6 +67,8 @@ async def plan(git: Git, store: ObjectStore, current: Mapping[str, Entry], wante
         if ours == base:
             if GITLINK not in (getattr(base, "mode", ""), getattr(theirs, "mode", "")):
                 reached[path] = theirs
+            elif ours is not None and ours.mode != GITLINK:
+                reached[path] = None  # it makes room for the files of the submodule
         elif ours and base and theirs and {ours.mode, base.mode, theirs.mode} <= set(REGULAR):
             merging[path] = (ours, base, theirs)
         else:

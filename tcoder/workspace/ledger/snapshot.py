@@ -20,6 +20,7 @@ from tcoder.workspace.ledger.tree import Entry
 
 IGNORE_TIMEOUT_S = 30.0
 MAX_NOTICES = 20
+MAX_SUBMODULE_FILES = 5_000  # their content is copied at the first look
 
 
 class Snapshots:
@@ -32,6 +33,7 @@ class Snapshots:
         self.sweep = Sweep(git.root, self.store, limits)
         self._rules: tuple[int, ...] = ()
         self._problem = ""
+        self._modules: dict[str, Git | None] = {}
 
     async def seed(self, *, from_index: bool) -> None:
         """Look at the tree for the first time. Raises `GitError`, `WorkspaceError`."""
@@ -51,7 +53,7 @@ class Snapshots:
                 await asyncio.to_thread(ledger_seed.adopt, self.sweep, index, doubtful, mtime, began)
         self._rules = self._rule_stamps()
         await self._take_in_all(await asyncio.to_thread(self.sweep.look_around))
-        self._look_at_submodules()
+        await self._look_at_submodules()
         self.sweep.settle()
 
     async def tree(self) -> str:
@@ -92,6 +94,10 @@ class Snapshots:
         return covered
 
     async def _look(self) -> None:
+        for path in list(self.sweep.submodules):
+            if not (self._git.root / path).is_dir():
+                self.sweep.drop_submodule(path)
+                self._modules.pop(path, None)
         rules = self._rule_stamps()
         if rules != self._rules:
             self._rules = rules
@@ -101,7 +107,7 @@ class Snapshots:
             self.sweep.distrust(ignored=True)
             found = await asyncio.to_thread(self.sweep.look)
         await self._take_in_all(found)
-        self._look_at_submodules()
+        await self._look_at_submodules()
 
     async def _take_in_all(self, found: Found) -> None:
         while found.files or found.folders:
@@ -114,13 +120,22 @@ class Snapshots:
         return await asyncio.to_thread(self.sweep.add_folders, [path for path in found.folders if path not in ignored])
 
     async def _ignored(self, paths: Iterable[str]) -> set[str]:
-        # This command knows no literal pathspecs; behind `./` a name is taken as it is.
-        data = b"".join(b"./%s\0" % os.fsencode(path) for path in paths)
-        listed = await self._git.run(
-            "check-ignore", "-z", "--stdin", "--no-index",
-            data=data, accept=(0, 1), timeout_s=IGNORE_TIMEOUT_S, environment={"GIT_LITERAL_PATHSPECS": "0"},
-        )  # fmt: skip
-        return {os.fsdecode(path[2:]) for path in listed.split(b"\0") if path}
+        """Which of these names git ignores, each by the rules of the repository that it lies in."""
+        by_module: dict[str, list[str]] = {}
+        for path in paths:
+            by_module.setdefault(self.sweep.submodule_of(path), []).append(path)
+        found: set[str] = set()
+        for module, within in by_module.items():
+            if not module:
+                found |= await _ignored_by(self._git, within, "")
+                continue
+            git = self._modules.get(module)
+            try:
+                found |= await _ignored_by(git, within, f"{module}/") if git else set(within)
+            except GitError as error:  # a broken submodule must not cost the checkpoint of everything else
+                self.sweep.notices[module] = f"new files in the submodule {quote(module)} ({error})"
+                found.update(within)
+        return found
 
     def _rule_stamps(self) -> tuple[int, ...]:
         """Change when the rules for ignoring do that lie outside the tree."""
@@ -128,18 +143,47 @@ class Snapshots:
         own = os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME', '')}/.config"
         return tuple(_mtime_ns(place) for place in (*places, Path(own, "git", "ignore")))
 
-    def _look_at_submodules(self) -> None:
+    async def _look_at_submodules(self) -> None:
         for path, entry in list(self.sweep.submodules.items()):
-            folder = self._git.root / path
-            if not folder.is_dir():
-                self.sweep.drop_submodule(path)
-                continue
-            git_dir = git_dir_of(folder)
-            commit = head_of(git_dir) if git_dir else ""
+            git_dir = git_dir_of(self._git.root / path)
+            if git_dir is None:
+                continue  # its files were never fetched
+            commit = head_of(git_dir)
             if commit and commit != entry.oid:
                 self.sweep.adopt(path, Entry(GITLINK, commit), None, 0)
-            if git_dir:
-                self.sweep.notices[path] = f"changes inside the submodule {quote(path)}"
+            if path not in self._modules:
+                self._modules[path] = await self._cover_submodule(path, git_dir)
+
+    async def _cover_submodule(self, path: str, git_dir: Path) -> Git | None:
+        """Cover the files in a submodule too; gives git in it, None when only what tcoder changes there is covered."""
+        git = Git(self._git.root / path, git_dir=git_dir)
+        try:
+            listed = await git.run("ls-files", "-z")
+        except GitError as error:
+            self.sweep.notices[path] = f"changes in the submodule {quote(path)}, but for tcoder's own edits ({error})"
+            return None
+        tracked = [f"{path}/{os.fsdecode(name)}" for name in listed.split(b"\0") if name]
+        if len(tracked) > MAX_SUBMODULE_FILES:
+            self.sweep.notices[path] = (
+                f"changes in the submodule {quote(path)}, but for tcoder's own edits ({len(tracked)} files)"
+            )
+            return None
+        self.sweep.notices[path] = f"the repository inside {quote(path)}, but its files are"
+        self._modules[path] = git
+        await asyncio.to_thread(self.sweep.add_files, tracked)
+        await self._take_in_all(await asyncio.to_thread(self.sweep.list_new, [path]))
+        return git
+
+
+async def _ignored_by(git: Git, paths: Iterable[str], folder: str) -> set[str]:
+    """Which of these names one repository ignores; `folder` is where it lies, with a slash at its end."""
+    # This command knows no literal pathspecs; behind `./` a name is taken as it is.
+    data = b"".join(b"./%s\0" % os.fsencode(path[len(folder) :]) for path in paths)
+    listed = await git.run(
+        "check-ignore", "-z", "--stdin", "--no-index",
+        data=data, accept=(0, 1), timeout_s=IGNORE_TIMEOUT_S, environment={"GIT_LITERAL_PATHSPECS": "0"},
+    )  # fmt: skip
+    return {folder + os.fsdecode(path[2:]) for path in listed.split(b"\0") if path}
 
 
 def _mtime_ns(place: Path) -> int:

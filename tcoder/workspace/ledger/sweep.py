@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from tcoder.workspace.files.paths import fold, is_temporary, open_below, quote
 from tcoder.workspace.git.objects import FILE, GITLINK, LINK, PROGRAM, ObjectStore
-from tcoder.workspace.ledger.tree import Entry, Trees
+from tcoder.workspace.ledger.tree import INSIDE, Entry, Trees
 
 RACY_NS = 20_000_000
 
@@ -83,6 +83,21 @@ class Sweep:
     def adopt(self, path: str, entry: Entry, stamp: Stamp, mode: int) -> None:
         """Take a file for known without reading it: the index vouches for its content."""
         self._set(path, entry, stamp, mode)
+
+    def submodule_of(self, path: str) -> str:
+        """The outermost submodule that `path` lies in; empty = none."""
+        if self.submodules:
+            end = path.find("/")
+            while end > 0:
+                if path[:end] in self.submodules:
+                    return path[:end]
+                end = path.find("/", end + 1)
+        return ""
+
+    def tree_path(self, path: str) -> str:
+        """Where a tree holds `path`."""
+        module = self.submodule_of(path)
+        return f"{module}{INSIDE}{path[len(module) :]}" if module else path
 
     # -- one sweep
 
@@ -316,7 +331,7 @@ class Sweep:
             self.touched.add(path)
             self.changed.setdefault(path, known)
             self.entries[path] = entry
-            self.trees.put(path, entry)
+            self.trees.put(self.tree_path(path), entry)
 
     def _remove(self, path: str) -> None:
         known = self.entries.pop(path, None)
@@ -328,12 +343,25 @@ class Sweep:
             self.modes.pop(path, None)
             self.touched.add(path)
             self.changed.setdefault(path, known)
-            self.trees.drop(path)
+            self.trees.drop(self.tree_path(path))
 
     def drop_submodule(self, path: str) -> None:
-        """A submodule's folder is gone."""
-        self.submodules.pop(path, None)
+        """A submodule's folder is gone: so are its files, and something else may be in its place."""
+        self._forget_folders({one for one in self.folders if one == path or one.startswith(f"{path}/")})
+        for one in [one for one in self.entries if one.startswith(f"{path}/")]:
+            self._remove(one)
         self._remove(path)
+        self.submodules.pop(path, None)
+        above = self.folders.get(path.rpartition("/")[0])
+        if above is not None:
+            above.stamp = None
+
+    def list_new(self, names: Iterable[str]) -> Found:
+        """Watch these folders from now on; gives what is in them and not known."""
+        watched = list(names)
+        for name in watched:
+            self.watch(name)
+        return self._list_all(watched)
 
     def settle(self) -> None:
         """What has changed so far is on record."""

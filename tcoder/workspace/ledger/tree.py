@@ -6,6 +6,15 @@ from msgspec import Struct
 
 from tcoder.workspace.git.objects import TREE, ObjectStore
 
+# A submodule has its commit at its own path, and its files in a folder of this name beside it: a tree cannot hold both
+# in one place. The character is no letter of any script.
+INSIDE = "\ufdd0"
+
+
+def path_of(tree_path: str) -> str:
+    """The path in the work tree of what a tree of the ledger has at `tree_path`."""
+    return tree_path.replace(f"{INSIDE}/", "/")
+
 
 class Entry(Struct, frozen=True):
     """What a path is: its git mode and the id of its content."""

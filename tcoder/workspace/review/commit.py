@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tcoder.protocol.edits import Cause
 from tcoder.protocol.errors import GitError, WorkspaceError
@@ -63,11 +64,19 @@ async def commit(
     files = [file for file in review.files if any(hunk.state == "accepted" for hunk in file.hunks)]
     if not files:
         raise WorkspaceError("nothing is accepted", "accept hunks first")
+    within = {file.path: module for file in files if (module := ledger.submodule_of(unquote(file.path)))}
+    if len(within) == len(files):
+        raise WorkspaceError(
+            f"what is accepted lies in the submodule {quote(min(within.values()))}", "commit it there, with git"
+        )
+    files = [file for file in files if file.path not in within]
     await refuse_stale(ledger, review, files)
     git = Git(root, git_dir=git_dir)
     maker = _Maker(ledger, git, git_dir, trusted=trusted, timeout_s=timeout_s)
     async with _locked(git_dir / "index"), _folder() as folder:
-        return await maker.make(review, files, message, folder)
+        made = await maker.make(review, files, message, folder)
+    told = tuple(f"{path} lies in the submodule {quote(module)}: commit it there" for path, module in within.items())
+    return replace(made, notices=(*made.notices, *told))
 
 
 async def refuse_programs(root: Path) -> None:

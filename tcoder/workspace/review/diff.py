@@ -9,6 +9,7 @@ from msgspec import Struct
 from tcoder.protocol.edits import ChangeKind
 from tcoder.protocol.review import Hunk, HunkKind, HunkOrigin
 from tcoder.workspace.git.objects import GITLINK, LINK
+from tcoder.workspace.ledger.tree import path_of
 
 CHANGES: dict[str, ChangeKind] = {"A": "added", "M": "modified", "D": "deleted", "T": "modified", "R": "renamed"}
 MAX_CONTEXT = 3
@@ -59,7 +60,7 @@ def parse_diff(out: bytes) -> list[DiffFile]:
         for _ in range(names):
             position = end + 1
             end = out.index(b"\0", position)
-            paths.append(out[position:end].decode("utf-8", "surrogateescape"))
+            paths.append(path_of(out[position:end].decode("utf-8", "surrogateescape")))
         position = end + 1
         records.append((head, paths[-1], paths[0] if names == 2 else ""))
     patches = _patches(out[position:].lstrip(b"\0"))

@@ -72,7 +72,15 @@ async def _replay(ledger: Ledger, file: DiffFile, patches: list[Patch]) -> Origi
     steps: list[tuple[HunkOrigin, str, str]] = []
     for patch in patches:
         listed = await ledger.git.run(
-            "diff-tree", "-r", "-z", "--raw", "--no-renames", patch.before, patch.after, "--", file.path
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            patch.before,
+            patch.after,
+            "--",
+            ledger.tree_path(file.path),
         )
         before, after = differences(listed).get(file.path, (None, None))
         steps.append((_origin(patch), before.oid if before else "", after.oid if after else ""))
