@@ -14,7 +14,7 @@ from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
 from tcoder.agent.feed import Feed
 from tcoder.agent.journal import Journal
-from tcoder.agent.state import SessionState, fold, say
+from tcoder.agent.state import SessionState, fold
 from tcoder.agent.turn import Turn
 from tcoder.agent.verdict import Ending, outcome, stopped
 from tcoder.protocol.errors import ModelError, TcoderError, UsageError
@@ -218,7 +218,7 @@ class Session:
         if not op.text.strip() and not op.images:
             raise UsageError("the message is empty")
         if self._turn is not None:
-            self.record(MessageQueued(uuid4().hex[:8], op.text, op.steer))
+            self.record(MessageQueued(uuid4().hex[:8], op.text, op.steer, op.images))
             return
         self._start_turn(UserMessage((TextPart(op.text), *op.images)))
 
@@ -316,7 +316,7 @@ class Session:
                 if not finished or not waiting or self._closing:
                     return
                 self.record(MessageUnqueued(waiting[0].id, delivered=True))
-                message = say(waiting[0].text)
+                message = waiting[0].message
         finally:
             self._turn = None
 

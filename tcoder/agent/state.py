@@ -38,6 +38,7 @@ from tcoder.protocol.events import (
 )
 from tcoder.protocol.messages import (
     AssistantMessage,
+    ImagePart,
     Message,
     TextPart,
     ToolCall,
@@ -56,6 +57,11 @@ class Queued(Struct, frozen=True):
     id: str
     text: str
     steer: bool
+    images: tuple[ImagePart, ...] = ()
+
+    @property
+    def message(self) -> UserMessage:
+        return UserMessage((TextPart(self.text), *self.images))
 
 
 class SessionState(Struct, frozen=True):
@@ -145,7 +151,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case NoteAdded():
             return _tell(state, say(event.text))
         case MessageQueued():
-            return replace(state, queue=(*state.queue, Queued(event.id, event.text, event.steer)))
+            return replace(state, queue=(*state.queue, Queued(event.id, event.text, event.steer, event.images)))
         case MessageUnqueued():
             return _unqueue(state, event)
         case PatchApplied():
@@ -261,7 +267,7 @@ def _unqueue(state: SessionState, event: MessageUnqueued) -> SessionState:
         return state
     queue = tuple(queued for queued in state.queue if queued.id != event.id)
     if event.delivered and taken.steer and state.running:
-        message = say(taken.text)
+        message = taken.message
         return _tell(replace(state, queue=queue, said=state.said.plus(message)), message)
     return replace(state, queue=queue)
 

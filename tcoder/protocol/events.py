@@ -14,7 +14,7 @@ from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.checks import CheckPhase, CheckReport
 from tcoder.protocol.edits import Checkpoint, Patch
 from tcoder.protocol.location import Location
-from tcoder.protocol.messages import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from tcoder.protocol.messages import AssistantMessage, ImagePart, Message, ToolCall, ToolResult, UserMessage
 from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.permissions import Answer, Approval, Question, Verdict
 from tcoder.protocol.plan import PlanStep
@@ -69,6 +69,7 @@ class MessageQueued(Struct, frozen=True, tag="message_queued"):
     id: str
     text: str
     steer: bool
+    images: tuple[ImagePart, ...] = ()
 
 
 class MessageUnqueued(Struct, frozen=True, tag="message_unqueued"):

@@ -1,8 +1,12 @@
 """The fold: what a conversation may look like after any order of events."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.desk import Desk
+from support.live import live
 
 from tcoder.agent.state import SessionState, fold, replay
 from tcoder.protocol.events import (
@@ -10,18 +14,21 @@ from tcoder.protocol.events import (
     MessageUnqueued,
     ModelAnswered,
     NoteAdded,
+    Recorded,
     ToolFinished,
     TurnFinished,
     TurnStarted,
 )
 from tcoder.protocol.messages import (
     AssistantMessage,
+    ImagePart,
     TextPart,
     ToolCall,
     ToolResult,
     ToolResults,
     UserMessage,
 )
+from tcoder.protocol.ops import Submit
 from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.variant import Served
 
@@ -119,3 +126,21 @@ def test_nothing_stands_between_calls_and_their_results(steps: list[str]) -> Non
         if isinstance(message, AssistantMessage) and message.calls:
             assert isinstance(following, ToolResults)
             assert [result.call_id for result in following.results] == [call.id for call in message.calls]
+
+
+@pytest.mark.parametrize("steer", [True, False])
+async def test_images_of_a_message_that_waits_are_not_lost(desk: Desk, serve: Any, steer: bool) -> None:
+    reading = {"calls": [{"name": "read", "arguments": {"path": "calc.py"}}]}
+    server = serve({**reading, "stall": 0.2}, {"text": "seen"}, {"text": "seen again"})
+    async with live(desk, server) as session:
+        await session.submit(Submit("begin"))
+        await session.submit(Submit("look at this", (ImagePart("image/png", "aGk="),), steer))
+        with session.subscribe() as feed:
+            finished = 0
+            async for item in feed:
+                finished += isinstance(item, Recorded) and isinstance(item.event, TurnFinished)
+                if finished == (1 if steer else 2):
+                    break
+    last = server.requests[-1].body["messages"][-1]
+    assert last["role"] == "user"
+    assert [block["text"] for block in last["content"]] == ["look at this", "[an image that this model cannot see]"]

@@ -98,7 +98,8 @@ def told(kind: str, text: str, number: int, state: SessionState) -> Event | None
         case "end" if idle and state.running:
             return TurnFinished(state.turn, Outcome("done", 0, text))
         case "steer":
-            return MessageQueued(f"q{number}", text, steer=len(text) % 2 == 0)
+            shown = (ImagePart("image/png", "aGk="),) if len(text) % 3 == 0 else ()
+            return MessageQueued(f"q{number}", text, len(text) % 2 == 0, shown)
         case "deliver" | "take back" if state.queue:
             return MessageUnqueued(state.queue[0].id, delivered=kind == "deliver")
         case _:
