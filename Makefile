@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MODEL ?= local/qwen2.5-coder-1.5b
 
-.PHONY: demo test live lint pictures bench clean
+.PHONY: demo test browser live lint pictures bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,9 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+
+browser: $(READY)  ## the interface in headless Chromium, which has to be installed
+	$(BIN)/pytest -m browser tests/journeys
 
 live: $(READY)  ## the tests that need a real local model
 	$(BIN)/pytest -m live

@@ -127,7 +127,9 @@ def _startup(options: Options, place: Place) -> Startup:
         sandbox=place.settings.sandbox,
         theme=ui.theme,
         mouse=ui.mouse,
-        reduced_motion=ui.reduced_motion or os.environ.get("TEXTUAL_ANIMATIONS") == "none",
+        reduced_motion=ui.reduced_motion
+        or os.environ.get("TEXTUAL_ANIMATIONS") == "none"
+        or bool(os.environ.get("SSH_CONNECTION")),
         ascii_glyphs=ui.ascii or "utf" not in encoding,
         colour=colour,
         keys=ui.keys,
@@ -137,6 +139,7 @@ def _startup(options: Options, place: Place) -> Startup:
         no_model=_why_no_model(place),
         ask_trust=place.asks_trust,
         user_commands=user_commands.find(place),
+        browser=bool(os.environ.get("TCODER_WEB")),
     )
 
 

@@ -69,10 +69,18 @@ def _choose(options: Options) -> Callable[[], Coroutine[None, None, int]]:
     return lambda: interactive.textual(options, first)
 
 
+LINES_ASKED = ("TCODER_PLAIN", "SCREEN_READER", "ACCESSIBLE")
+"""Variables with which a person says that lines suit them better than a screen."""
+NARROWEST = 40
+
+
 def _wants_lines(options: Options) -> bool:
     environ = os.environ
-    dumb = environ.get("TERM", "") in ("", "dumb") or bool(environ.get("TCODER_PLAIN"))
-    return options.plain or dumb or not (sys.stdout.isatty() and sys.stdin.isatty())
+    if options.plain or environ.get("TERM", "") in ("", "dumb") or any(map(environ.get, LINES_ASKED)):
+        return True
+    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+        return True
+    return 0 < os.get_terminal_size(sys.stdout.fileno()).columns < NARROWEST
 
 
 def exit_code(error: TcoderError) -> ExitCode:

@@ -135,17 +135,12 @@ def activity(view: View, *, elapsed_s: float, tick: int = 0, motion: bool = True
     return line((spin, role), (word, role), (f" {duration(max(1.0, elapsed_s // 1))}", "dim"))
 
 
-def header(view: View, *, title: str, branch: str, width: int) -> Line:
-    """`tcoder  title · branch · folder          ◆ 2 checkpoints  ▲ sandbox: workspace`."""
+def header(view: View, *, title: str, branch: str, width: int, browser: bool = False) -> Line:
+    """`tcoder  title · branch · folder          ◆ 2 checkpoints  ▲ sandbox: workspace`; in a browser also that it is
+    one, and who decides."""
     name = clean_line(title or view.title or "new session", 48)
     where = clean_line(view.workspace, 60)
-    left = line(
-        (" tcoder  ", "accent"),
-        (name, "title"),
-        (f" · {clean_line(branch, 40)}" if branch else "", "dim"),
-        (f" · {where}" if where and width >= 90 else "", "dim"),
-    )
-    right: list[Span] = []
+    right: list[Span] = [Span(f"▲ in a browser · mode: {MODES[view.approval]}  ", "warn")] if browser else []
     if view.checkpoints:
         right.append(Span(f"◆ {len(view.checkpoints)}  ", "dim"))
     if view.patches:
@@ -157,8 +152,14 @@ def header(view: View, *, title: str, branch: str, width: int) -> Line:
     off = view.sandbox in ("", "off", "none")
     if view.sandbox:
         right.append(Span(f"{'▲ ' if off else ''}sandbox: {clean_line(view.sandbox, 20)} ", "warn" if off else "dim"))
-    pad = width - len(plain(left)) - len(plain(tuple(right)))
-    return (*left, Span(" " * pad), *right) if pad > 0 else left
+    named = line((" tcoder  ", "accent"), (name, "title"))
+    on = line((f" · {clean_line(branch, 40)}" if branch else "", "dim"))
+    there = line((f" · {where}" if where and width >= 90 else "", "dim"))
+    for left in ((*named, *on, *there), (*named, *on), named):
+        pad = width - len(plain(left)) - len(plain(tuple(right)))
+        if pad > 0:
+            return (*left, Span(" " * pad), *right)
+    return (*named, *on)
 
 
 def queue(view: View, width: int) -> tuple[Line, ...]:

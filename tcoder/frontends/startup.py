@@ -21,8 +21,8 @@ class Startup(Struct, frozen=True):
     action ids to keys. `log_file` takes everything that would be written on standard error while the screen is in use;
     `history_file` keeps the prompts of this project; `clip_file` is where copied text goes when no clipboard can be
     had. `no_model` says why there is no model to use, empty = there is one. `ask_trust` = the folder has settings of
-    its own that count only when the person says so. `user_commands` are slash commands from files. An empty path = not
-    kept."""
+    its own that count only when the person says so. `user_commands` are slash commands from files. `browser` = the
+    terminal is a browser's tab. An empty path = not kept."""
 
     workspace: str
     version: str = ""
@@ -42,3 +42,4 @@ class Startup(Struct, frozen=True):
     no_model: str = ""
     ask_trust: bool = False
     user_commands: tuple[UserCommand, ...] = ()
+    browser: bool = False

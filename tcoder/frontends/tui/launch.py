@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 from typing import TextIO
 
@@ -25,7 +24,7 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
 
     Standard error goes to `startup.log_file` meanwhile. However this ends, the terminal is as it was before.
     """
-    if os.environ.get("TCODER_WEB"):
+    if startup.browser:
         return await _in_browser(connect, startup, host)
     terminal = real_terminal()
     TerminalDriver.terminal = terminal

@@ -62,6 +62,7 @@ class MainScreen(PromptingScreen):
         startup = desk.startup
         glyphs = startup.ascii_glyphs
         self.header = Header(id="header", palette=desk.palette, ascii_glyphs=glyphs)
+        self.header.browser = startup.browser
         self.queue = QueueLines(id="queue", palette=desk.palette, ascii_glyphs=glyphs)
         self.slider = Slider(id="slider", palette=desk.palette, ascii_glyphs=glyphs)
         self.slider.colour = startup.colour and not glyphs

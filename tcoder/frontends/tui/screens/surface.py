@@ -31,7 +31,7 @@ class Surface(Screen[None]):
         self.host.exit(code)
 
     async def copy(self, text: str) -> None:
-        if os.environ.get("TCODER_WEB"):
+        if self.desk.startup.browser:
             # What is written to a browser's terminal does not reach its clipboard.
             lines = [line(of.expandtabs(4)) for of in text.split("\n")]
             self.show_screen(TextScreen("Select and copy with the browser", lines, self.desk.palette))

@@ -15,8 +15,11 @@ class Header(LinesWidget):
 
     DEFAULT_CSS = "Header { height: 1; background: $panel; }"
 
+    browser = False
+
     def show(self, view: View, title: str, branch: str) -> None:
-        self.show_lines([bars.header(view, title=title, branch=branch, width=self.size.width or 80)])
+        width = self.size.width or 80
+        self.show_lines([bars.header(view, title=title, branch=branch, width=width, browser=self.browser)])
 
 
 class QueueLines(LinesWidget):
