@@ -43,6 +43,7 @@ from tcoder.resources import plugin_folder
 from tcoder.tools import registry
 from tcoder.tools.redact import Redactor, secrets_of
 from tcoder.workspace.files.files import WorkspaceFiles
+from tcoder.workspace.ledger import fork as ledger_fork
 from tcoder.workspace.ledger.ledger import Ledger
 from tcoder.workspace.ledger.prune import Rule, prune
 
@@ -205,8 +206,10 @@ def _stored(options: Options, place: Place) -> tuple[Recalled | None, Path, str]
     if options.no_session:
         past = tuple(events)
         state = replay(recorded.event for recorded in past)
+        ledger_fork.fork(place.root, place.config.folders.state, path.stem, fork.stem)
         return Recalled(state, past, past[-1].seq + 1 if past else 1, tuple(stored.problems)), fork, path.stem
     copy(events, fork)
+    ledger_fork.fork(place.root, place.config.folders.state, path.stem, fork.stem)
     return recall(fork), fork, path.stem
 
 

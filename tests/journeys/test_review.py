@@ -96,3 +96,17 @@ def test_a_message_is_drafted_from_the_task(changed: Desk) -> None:
     changed.run("review", "accept", "all")
     assert changed.run("commit").code == 0
     assert git(changed.root, "log", "-1", "--format=%B").startswith("fix the sign in add\n\nThe sign in add was wrong.")
+
+
+def test_a_fork_takes_back_what_its_parent_did(changed: Desk, serve: Any) -> None:
+    known = [entry["id"] for entry in changed.run("timeline", "--json").result if entry["kind"] == "patch"]
+    forked = changed.ask(serve({"text": "Nothing to do."}), "and now?", "-c", "--fork", "--json")
+    assert forked.code == 0, forked.err
+    session = forked.result["session_id"]
+    assert changed.run("undo", known[-2], "-r", session).code == 0
+    assert "a - b" in (changed.root / "calc.py").read_text()
+    entries = changed.run("timeline", "-r", session, "--json").result
+    assert [entry["undone"] for entry in entries if entry["id"] == known[-2]] == [True]
+    assert len({entry["id"] for entry in entries}) == len(entries)
+    refs = git(changed.root, "for-each-ref", "--format=%(refname)", f"refs/tcoder/{session}").split()
+    assert f"refs/tcoder/{session}/{known[-2]}" in refs
