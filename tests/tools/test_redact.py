@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tcoder.tools.redact import MIN_LENGTH, REDACTED, Redactor
+from tcoder.tools.redact import MIN_LENGTH, REDACTED, Redactor, secrets_of
 
 CANARY = 'canary/7f3a+"quoted"=é-do-not-print'
 
@@ -102,3 +102,29 @@ def test_twice_is_once() -> None:
 
 def test_bytes_that_are_no_text_are_kept() -> None:
     assert Redactor(["secret-value"]).data(b"\xff\xfe secret-value \x80") == b"\xff\xfe [redacted] \x80"
+
+
+def test_a_stored_line_loses_keys_and_keeps_what_only_looks_like_one() -> None:
+    redactor = Redactor(["my-Secret-value-77"])
+    line = json.dumps({"a": f"x my-Secret-value-77 {KEYS[0]}", "b": "Authorization: Bearer authentication é"}).encode()
+    written = redactor.line(line)
+    assert json.loads(written) == {
+        "a": f"x {REDACTED} {REDACTED}", "b": "Authorization: Bearer authentication é",
+    }  # fmt: skip
+    assert redactor.line(written) is written
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("OPENAI_API_KEY", "abc-DEF-123456", True),
+        ("WHATEVER", "ghp_" + "a1B2" * 9, True),
+        ("GIT_AUTHOR_NAME", "Jane Doe", False),
+        ("SSH_AUTH_SOCK", "/run/agent", False),
+        ("APP_TOKEN", "development", False),
+        ("MAX_TOKENS", "12345678", False),
+        ("EDITOR", "vim", False),
+    ],
+)
+def test_which_variables_hold_secrets(name: str, value: str, secret: bool) -> None:
+    assert (secrets_of({name: value}) == (value,)) is secret

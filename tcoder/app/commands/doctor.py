@@ -1,6 +1,7 @@
 """`tcoder doctor`: what works on this machine, and how to mend what does not."""
 
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -40,7 +41,16 @@ async def run(options: Options) -> int:
 
 def examine(place: Place) -> list[Check]:
     """Everything that a run needs, in the order in which it needs it."""
-    parts: tuple[Callable[[Place], Check], ...] = (_git, _sandbox, _search, _terminal, _model, _weights, _folders)
+    parts: tuple[Callable[[Place], Check], ...] = (
+        _git,
+        _sandbox,
+        _limits,
+        _search,
+        _terminal,
+        _model,
+        _weights,
+        _folders,
+    )
     return [check(place) for check in parts]
 
 
@@ -54,12 +64,41 @@ def _git(place: Place) -> Check:
 
 
 def _sandbox(place: Place) -> Check:
-    from tcoder.workspace.sandbox import sandbox  # late: other commands do without
+    from tcoder.workspace.sandbox import reduced, sandbox, seccomp  # late: other commands do without
 
     if place.settings.sandbox == "off":
         return Check("sandbox", True, "switched off in your settings: every command asks, or runs with your rights")
     report = sandbox.probe(cache=place.config.folders.cache / "sandbox.json")
-    return Check("sandbox", report.holds, f"{report.mode}: {report.detail}", report.fix)
+    if report.holds:
+        known = seccomp.filter_file(platform.machine()).is_file()
+        calls = "system calls are filtered" if known else f"no filter of system calls for {platform.machine()}"
+        return Check(
+            "sandbox", True, f"{report.mode} holds (a trial run could not break out): {report.detail}; {calls}"
+        )
+    mode = reduced.available()
+    less = f"reduced containment ({reduced.SAID[mode]})" if mode else "nothing that contains them"
+    detail = (
+        f"does not hold: {report.detail}. Without a person a run ends with code 4; with one, every command is asked"
+    )
+    return Check("sandbox", False, f"{detail} about and has {less}", report.fix)
+
+
+def _limits(_place: Place) -> Check:
+    """What bounds processes and memory of commands; never wrong, since the shell watches both by itself as well."""
+    from tcoder.workspace.shell import group, limits  # late: other commands do without
+
+    made = group.open_group(f"tcoder-shell-{os.getpid()}-0-doctor", 10, 1 << 30)
+    bounds = made.bounds if made else frozenset[str]()
+    if made is not None:
+        made.remove()
+    of = limits.Limits()
+    by = {name: "control group" if name in bounds else "ulimit and a watch" for name in ("pids", "memory")}
+    return Check(
+        "limits",
+        True,
+        f"{of.processes} processes ({by['pids']}), {of.memory_bytes >> 20} MiB of memory ({by['memory']}), "
+        f"{of.file_bytes >> 30} GiB a file (ulimit), {of.disk_bytes >> 30} GiB of the disk a command (a watch)",
+    )
 
 
 def _search(_place: Place) -> Check:
