@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import platformdirs
 from msgspec import Struct
 
 from tcoder.protocol.errors import WeightsError
@@ -25,6 +24,8 @@ def local_folders(environ: Mapping[str, str]) -> LocalFolders:
         data, state = base / "data", base / "state"
         runtime = state / "engines"
     else:
+        import platformdirs  # late, as in the settings: not needed where one folder holds everything
+
         data = Path(platformdirs.user_data_dir("tcoder"))
         state = Path(platformdirs.user_state_dir("tcoder"))
         given = environ.get("XDG_RUNTIME_DIR", "")
