@@ -36,13 +36,16 @@ class Outlines:
     async def first(self) -> str:
         """For the first request, at once: of the index when it knows the whole tree, else what is left of an earlier
         session if everything that it names is still there."""
-        if not self._tokens:
-            return ""
-        return (await self._ask(PATIENCE_S) if self._is_warm() else "") or self._left()
+        return await self._best(PATIENCE_S)
 
     async def anew(self) -> str:
-        """For a conversation that begins again: of the index, empty while that is cold."""
-        return await self._ask(UNHURRIED_S) if self._tokens and self._is_warm() else ""
+        """For a conversation that begins again: the same with more patience."""
+        return await self._best(UNHURRIED_S)
+
+    async def _best(self, patience_s: float) -> str:
+        if not self._tokens:
+            return ""
+        return (await self._ask(patience_s) if self._is_warm() else "") or self._left()
 
     def leave(self) -> None:
         """Leave an outline for later sessions, beside whatever else happens, once in a session and once the index knows

@@ -61,7 +61,7 @@ async def test_an_index_that_is_warm_is_asked(tmp_path: Path) -> None:
     await index.refresh()
     assert await outlines.anew() == "a.py: f"
     other = Outlines(Index.open(root, tmp_path / "cache"), root, tmp_path / "outline.json", 300)
-    assert await other.first() == "a.py: f"
+    assert (await other.first(), await other.anew()) == ("a.py: f", "a.py: f")
     assert oct((tmp_path / "outline.json").stat().st_mode & 0o777) == "0o600"
     assert await Outlines(index, root, tmp_path / "outline.json", 0).first() == ""
     (tmp_path / "outline.json").write_text("{")
