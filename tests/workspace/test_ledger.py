@@ -18,6 +18,7 @@ from tcoder.protocol.errors import WorkspaceError
 from tcoder.workspace.git.door import Git
 from tcoder.workspace.ledger import prune as ledger_prune
 from tcoder.workspace.ledger.ledger import ConflictError, Ledger, Limits
+from tcoder.workspace.ledger.snapshot import Snapshots
 
 EDIT, SHELL, USER = Cause("edit", "edit"), Cause("shell", "command", turn=1, call_id="t1"), Cause("user", "meanwhile")
 
@@ -215,6 +216,28 @@ async def test_unusual_permissions_come_back(ledger: Ledger) -> None:
     assert await ledger.record(SHELL)
     await ledger.undo()
     assert secret.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_snapshot_of_named_files_leaves_what_others_change_to_the_next_one(tmp_path: Path) -> None:
+    root = make(tmp_path / "w", {"a.txt": "a\n", "b.txt": "b\n", "twin": "t\n", "gone/f.txt": "f\n"})
+    os.link(root / "twin", root / "other")
+    snapshots = Snapshots(Git(root, git_dir=root / ".git"), root / ".git", "sha1", Limits())
+    await snapshots.seed(from_index=True)
+    (root / "gone" / "f.txt").unlink()
+    put(root, {"a.txt": "ours\n", "new/deep/c.txt": "ours\n", "b.txt": "theirs\n", "d.txt": "theirs\n"})
+
+    def listed(one: str) -> list[str]:
+        return git(root, "ls-tree", "-r", "--name-only", one).split()
+
+    ours = await snapshots.take_only(["a.txt", "new/deep/c.txt", "gone/f.txt"])
+    assert listed(ours) == ["a.txt", "b.txt", "new/deep/c.txt", "other", "twin"]
+    assert (git(root, "show", f"{ours}:a.txt"), git(root, "show", f"{ours}:b.txt")) == ("ours\n", "b\n")
+    everyone = await snapshots.take()
+    assert listed(everyone) == ["a.txt", "b.txt", "d.txt", "new/deep/c.txt", "other", "twin"]
+    assert git(root, "show", f"{everyone}:b.txt") == "theirs\n"
+    (root / "twin").write_text("both\n")  # one file under two names: to look at one of them is not enough
+    assert git(root, "show", f"{await snapshots.take_only(['twin'])}:other") == "both\n"
+    snapshots.sweep.close()
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.05])

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -113,8 +113,8 @@ class Ledger:
         async with self._lock:
             return await self._record(cause)
 
-    async def _record(self, cause: Cause) -> tuple[Patch, str] | None:
-        after = await self._snapshots.take()
+    async def _record(self, cause: Cause, only: Collection[str] = ()) -> tuple[Patch, str] | None:
+        after = await (self._snapshots.take_only(only) if only else self._snapshots.take())
         before = self._recorded
         if before == after:
             self._sweep.settle()
@@ -353,7 +353,7 @@ class Ledger:
         changes = [change_of(self._sweep, path, one, blobs, modes.get(path, -1)) for path, one in targets.items()]
         made = {unquote(folder) for line in lines for folder in line.folders}
         await asyncio.to_thread(write, self._files, changes, made)
-        recorded = await self._record(cause)
+        recorded = await self._record(cause, targets.keys())
         if recorded is None:
             raise WorkspaceError("the files did not change", "somebody else changed them at the same time")
         return next(patch for patch in self.patches if patch.id == recorded[0].id)

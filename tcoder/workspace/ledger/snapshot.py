@@ -6,7 +6,7 @@ A snapshot sweeps stat values in a thread and asks git for one thing only: which
 import asyncio
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from tcoder.protocol.errors import GitError, WorkspaceError
@@ -65,6 +65,18 @@ class Snapshots:
         try:
             self.sweep.begin()
             await self._look()
+            return await self.tree()
+        except (GitError, WorkspaceError):
+            self.sweep.distrust()
+            raise
+
+    async def take_only(self, paths: Collection[str]) -> str:
+        """The tree as it was at the last look, with these files as they are now: what else has changed meanwhile is
+        not a part of it. Raises as `take` does."""
+        try:
+            self.sweep.begin()
+            if not await asyncio.to_thread(self.sweep.look_only, paths):
+                await self._look()
             return await self.tree()
         except (GitError, WorkspaceError):
             self.sweep.distrust()

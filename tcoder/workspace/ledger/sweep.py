@@ -117,6 +117,27 @@ class Sweep:
                 self.cover(path)
         return self._list_all(changed)
 
+    def look_only(self, paths: Iterable[str]) -> bool:
+        """Take in these files and nothing else: they have just been written. False when that cannot be all: one of them
+        has other names. Raises `WorkspaceError`."""
+        alone = True
+        for path in paths:
+            try:
+                status = os.lstat(f"{self.root}/{path}")
+            except OSError:
+                self._remove(path)
+                continue
+            folder = path.rpartition("/")[0]
+            while folder not in self.folders:
+                self.watch(folder)
+                self.new_folders.append(folder)
+                folder = folder.rpartition("/")[0]
+            self._read(path, status)
+            alone = alone and (status.st_nlink == 1 or not stat.S_ISREG(status.st_mode))
+        if any(path.endswith(".gitignore") for path in self.touched):
+            self.distrust(ignored=True)
+        return alone
+
     def look_around(self) -> Found:
         """Name what is new in the folders, without looking at the files that are known."""
         return self._list_all(list(self.folders))
