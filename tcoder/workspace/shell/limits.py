@@ -1,6 +1,7 @@
 """What a command may use of the machine."""
 
 import os
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -14,6 +15,9 @@ def _most_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
     except (OSError, ValueError):
         return 8 << 30
+
+
+_OUT_OF_MEMORY = re.compile(r"MemoryError|Cannot allocate memory|[Oo]ut of memory|bad_alloc|OutOfMemoryError")
 
 
 class Limits(Struct, frozen=True):
@@ -52,10 +56,13 @@ class Limits(Struct, frozen=True):
             return f"it filled {taken_bytes >> 20} MiB of the disk; {self.disk_bytes >> 20} MiB are allowed"
         return ""
 
-    def of_status(self, status: int | None) -> str:
-        """What an exit status says about a limit that the kernel held, as a sentence; empty when nothing."""
+    def of_ending(self, status: int | None, printed: str) -> str:
+        """What an exit status and the last that was printed say about a limit that the kernel held, as a sentence;
+        empty when nothing."""
         if status == 128 + 25:  # SIGXFSZ
             return f"it was ended by the limit on files: {self.file_bytes >> 20} MiB each"
+        if status and _OUT_OF_MEMORY.search(printed):
+            return f"it seems to have met the limit on memory: {self.memory_bytes >> 20} MiB of memory are allowed"
         return ""
 
 

@@ -260,11 +260,11 @@ class Shell:
                 notices.append(f"the network was refused: {', '.join(refused)} is not in the list of allowed hosts")
             self._running = None
             notices += self._left_behind(process, running)
-        if process.killed_for_memory():
+        if process.killed_for_memory() and ending != "over_limit":
             notices.append(
                 f"it was ended by the limit on memory: {self._limits.memory_bytes >> 20} MiB of memory are allowed"
             )
-        if broken := self._limits.of_status(running.status):
+        elif broken := self._limits.of_ending(running.status, running.output.recent(400)):
             notices.append(broken)
         return self._result(running, ending, notices)
 
