@@ -65,7 +65,7 @@ class Ledger:
             settings = await git.settings()
             algorithm = "sha256" if settings.get("extensions.objectformat") == "sha256" else "sha1"
             snapshots = Snapshots(git, git_dir, algorithm, limits or Limits())
-            ledger = cls(git, snapshots, Refs(git, snapshots.store, session_id), log)
+            ledger = cls(git, snapshots, Refs(git, snapshots.store, log, session_id), log)
             await snapshots.seed(from_index=not own)
             await ledger._resume()
         except BaseException:

@@ -76,6 +76,11 @@ class Log:
             raise WorkspaceError(f"the ledger could not be written: {error.strerror}", str(self.place)) from error
         self.lines.append(line)
 
+    def sync(self) -> None:
+        """Flush it to the disk. Blocks; raises `OSError`. Not done at each line, since nobody should wait for that: a
+        power cut may take the lines of the last moments, and never a file."""
+        os.fdatasync(self._fd)
+
     def close(self) -> None:
         os.close(self._fd)
 

@@ -13,6 +13,7 @@ from tcoder.protocol.edits import Cause, Checkpoint, Patch
 from tcoder.protocol.errors import GitError
 from tcoder.workspace.git.door import Git
 from tcoder.workspace.git.objects import ObjectStore
+from tcoder.workspace.ledger.log import Log
 
 PREFIX = "refs/tcoder/"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
@@ -37,9 +38,10 @@ def ref_folder(session_id: str) -> str:
 class Refs:
     """Writes the refs of one session, in order, in the background."""
 
-    def __init__(self, git: Git, store: ObjectStore, session_id: str) -> None:
+    def __init__(self, git: Git, store: ObjectStore, log: Log, session_id: str) -> None:
         self._git = git
         self._store = store
+        self._log = log
         self._folder = f"{PREFIX}{ref_folder(session_id)}"
         self._waiting: list[Kept] = []
         self._task: asyncio.Task[None] | None = None
@@ -81,9 +83,14 @@ class Refs:
             parent = self._store.commit(kept.tree, [parent] if parent else [], kept.message, int(time.time()))
             commands.append(f"update {self._folder}/{kept.name} {parent}\n")
         unsynced = [place for kept in batch for place in kept.unsynced]
-        await asyncio.to_thread(self._store.sync, [*unsynced, *self._store.take_unsynced()])
+        await asyncio.to_thread(self._sync, [*unsynced, *self._store.take_unsynced()])
         await self._git.run("update-ref", "--no-deref", "--stdin", data="".join(commands).encode())
         self._parent = parent
+
+    def _sync(self, objects: list[str]) -> None:
+        """First what a ref will name, then the log, which must know of every ref."""
+        self._store.sync(objects)
+        self._log.sync()
 
     async def settle(self) -> None:
         """Wait until every ref is written, as far as that is possible."""
