@@ -312,6 +312,28 @@ async def test_a_killed_ledger_finds_its_trees_and_makes_up_for_its_refs(tmp_pat
     git(root, "fsck", "--strict")
 
 
+async def test_a_ref_that_is_locked_is_written_later(tmp_path: Path) -> None:
+    root = make(tmp_path / "w")
+    ledger = await Ledger.open(root, tmp_path / "state", "s1")
+    folder = root / ".git" / "refs" / "tcoder" / "s1"
+    folder.mkdir(parents=True)
+    (folder / "c1.lock").touch()
+    await ledger.checkpoint(EDIT)
+    await ledger.close()
+    assert "clean-up" in ledger.uncovered[0]
+    assert git(root, "for-each-ref", "refs/tcoder") == ""
+    os.utime(folder / "c1.lock", (0, 0))  # left behind by a tcoder that was killed
+    await (await Ledger.open(root, tmp_path / "state", "s1")).close()
+    assert git(root, "log", "-1", "--format=%s", "refs/tcoder/s1/c1") == "c1 edit: edit\n"
+    assert list(folder.iterdir()) == [folder / "c1"]
+    git(root, "pack-refs", "--all")
+    ledger = await Ledger.open(root, tmp_path / "state", "s1")
+    await ledger.checkpoint(EDIT)
+    await ledger.close()
+    assert len(git(root, "rev-list", "refs/tcoder/s1/c2").split()) == 2
+    git(root, "fsck", "--strict")
+
+
 async def test_a_session_is_open_once(tmp_path: Path) -> None:  # R52
     root = make(tmp_path / "w")
     first = await Ledger.open(root, tmp_path / "state", "s1")

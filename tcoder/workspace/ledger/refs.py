@@ -3,19 +3,24 @@ that `git show refs/tcoder/SESSION/p3` shows the patch. They are written behind 
 trees already, and a ref that is missing is made up for at the next start."""
 
 import asyncio
+import contextlib
 import hashlib
+import os
 import re
 import time
+from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct
 
 from tcoder.protocol.edits import Cause, Checkpoint, Patch
 from tcoder.protocol.errors import GitError
-from tcoder.workspace.git.door import Git
+from tcoder.workspace.git.door import Git, common_dir
 from tcoder.workspace.git.objects import ObjectStore
 from tcoder.workspace.ledger.log import Log
 
 PREFIX = "refs/tcoder/"
+STALE_LOCK_S = 10.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 
 
@@ -78,13 +83,18 @@ class Refs:
 
     async def _write_batch(self, batch: list[Kept]) -> None:
         parent = self._parent
-        commands: list[str] = []
+        refs: dict[str, str] = {}
         for kept in batch:
             parent = self._store.commit(kept.tree, [parent] if parent else [], kept.message, int(time.time()))
-            commands.append(f"update {self._folder}/{kept.name} {parent}\n")
+            refs[kept.name] = parent
         unsynced = [place for kept in batch for place in kept.unsynced]
         await asyncio.to_thread(self._sync, [*unsynced, *self._store.take_unsynced()])
-        await self._git.run("update-ref", "--no-deref", "--stdin", data="".join(commands).encode())
+        git_dir = self._git.git_dir
+        if git_dir is None or (await self._git.settings()).get("extensions.refstorage", "files") != "files":
+            commands = "".join(f"update {self._folder}/{name} {commit}\n" for name, commit in refs.items())
+            await self._git.run("update-ref", "--no-deref", "--stdin", data=commands.encode())
+        else:
+            await asyncio.to_thread(write_refs, common_dir(git_dir) / self._folder, refs)
         self._parent = parent
 
     def _sync(self, objects: list[str]) -> None:
@@ -98,6 +108,28 @@ class Refs:
             await self._task
         if self._waiting:
             await self._write()
+
+
+def write_refs(folder: Path, refs: Mapping[str, str]) -> None:
+    """Write refs as git does where each is a file, without a process: into its lock, flushed, then renamed. Blocks;
+    raises `OSError`, also when somebody else holds a lock."""
+    folder.mkdir(parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    for name, commit in refs.items():
+        lock = folder / f"{name}.lock"
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - lock.stat().st_mtime > STALE_LOCK_S:  # of a tcoder that was killed: the session is ours
+                lock.unlink()
+        fd = os.open(lock, flags, 0o666)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(f"{commit}\n".encode())
+                file.flush()
+                os.fsync(fd)
+            lock.replace(folder / name)
+        except OSError:
+            lock.unlink(missing_ok=True)
+            raise
 
 
 def _message(name: str, cause: Cause) -> str:
