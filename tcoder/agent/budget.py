@@ -12,8 +12,8 @@ WARN_AT = 0.8
 OUTPUT_RESERVE = 4_096
 
 TIERS: dict[Tier, Budget] = {
-    "small": Budget(40, Decimal(1), None, 1_800, max_context=32_000, tool_output=8_000, outline=300),
-    "medium": Budget(200, Decimal(10), None, 4 * 3_600, max_context=128_000, tool_output=24_000, outline=600),
+    "small": Budget(40, Decimal(1), None, 1_800, max_context=32_000, tool_output=8_000, outline=200),
+    "medium": Budget(200, Decimal(10), None, 4 * 3_600, max_context=128_000, tool_output=24_000, outline=400),
     "long": Budget(2_000, Decimal(100), None, 24 * 3_600, max_context=1_000_000, tool_output=24_000, outline=1_500),
 }
 

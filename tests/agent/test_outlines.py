@@ -90,8 +90,8 @@ def test_every_path_of_an_outline_must_be_there(tmp_path: Path, outline: str, th
 @pytest.mark.parametrize(
     ("tier", "variant", "tokens"),
     [
-        ("small", ModelVariant("x/m", "m", "x", "u"), 300),
-        ("medium", ModelVariant("x/m", "m", "x", "u"), 600),
+        ("small", ModelVariant("x/m", "m", "x", "u"), 200),
+        ("medium", ModelVariant("x/m", "m", "x", "u"), 400),
         ("long", ModelVariant("x/m", "m", "x", "u", context_window=1_000_000), 1_500),
         ("long", ModelVariant("x/m", "m", "x", "u", context_window=8_000), 300),
         ("long", ModelVariant("x/m", "m", "x", "u", strategy="guided"), 0),
