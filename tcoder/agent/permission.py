@@ -26,7 +26,7 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
     env = turn.env
     facts = _facts(env, asked)
     verdict = policy.judge(asked, turn.state.approval, env.grants.rules, facts)
-    turn.tools.clean = verdict.clean
+    turn.tools.clean, turn.tools.network = verdict.clean, False
     if verdict.decision == "allow":
         return
     if verdict.decision == "deny":
@@ -43,7 +43,8 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
         raise DeniedError(
             f"the person declined this call{why}", "ask what they would rather have, or do it another way"
         )
-    if decided.answer != "once":
+    turn.tools.network = verdict.network
+    if decided.answer != "once" and not verdict.network:
         edited = policy_question.rule_from(decided.rule, asked) if decided.rule else None
         if rule := edited or policy_question.always_rule(asked):
             env.grants.add(rule, decided.answer)
@@ -60,5 +61,6 @@ def _facts(env: "Environment", call: policy.PolicyCall) -> policy.PolicyFacts:
         writable=env.writable if call.kind == "shell" else (),  # tools of ours stay below the root
         yolo=env.yolo,
         wary=env.wary,
+        lends_network=env.interactive and not env.yolo and env.runner.lends_network and call.tool == "shell",
         targets=policy_targets.resolve(call, str(env.root), cwd),
     )

@@ -32,13 +32,15 @@ class CommandPart(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """`clean` = a command was let pass for what its words say: it has to run without what earlier ones exported."""
+    """`clean` = a command was let pass for what its words say: it has to run without what earlier ones exported.
+    `network` = the question is whether it may run with the network, which is off."""
 
     decision: Decision
     reason: str
     rule: str = ""
     parts: tuple[CommandPart, ...] = ()
     clean: bool = False
+    network: bool = False
 
 
 class Question(Struct, frozen=True):

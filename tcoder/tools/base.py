@@ -28,6 +28,7 @@ class ToolContext:
     `emit` shows output while the tool runs. `run_checks` runs the project's tests and records the report;
     `set_plan` records a plan. `timeout_s` bounds one command. `outputs` keeps what is too long to be shown whole.
     `clean` = the call was let pass for what its words say, see `Verdict`.
+    `network` = a person let this one command have the network.
     """
 
     root: Path
@@ -41,6 +42,7 @@ class ToolContext:
     outputs: Outputs = field(default_factory=Outputs)
     seen: dict[str, str] = field(default_factory=dict[str, str])
     clean: bool = False
+    network: bool = False
 
 
 class Reply(Struct, frozen=True):

@@ -30,9 +30,13 @@ class Shell(Tool[ShellArgs]):
         return Touches(command=args.command)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Reply:
-        result = await context.runner.run(
-            args.command, timeout_s=min(args.timeout, context.timeout_s), clean=context.clean, on_output=context.emit
-        )
+        limit = min(args.timeout, context.timeout_s)
+        if context.network:
+            result = await context.runner.run_with_network(args.command, timeout_s=limit, on_output=context.emit)
+        else:
+            result = await context.runner.run(
+                args.command, timeout_s=limit, clean=context.clean, on_output=context.emit
+            )
         block = TerminalBlock(result.command, result.output, result.exit_code, result.duration_s)
         result = replace(result, spill=context.outputs.handle(result.spill))
         return Reply(describe(result, context.outputs), (block,), "ok" if result.exit_code == 0 else "error")

@@ -8,6 +8,7 @@ from tcoder.tools.policy import commands, rules
 from tcoder.tools.policy.calls import Judged, contained, fits_any, in_workspace, places, spellings
 from tcoder.tools.policy.commands_destructive import destroys, destroys_anywhere
 from tcoder.tools.policy.commands_escalating import escalating
+from tcoder.tools.policy.commands_network import reaches_out
 from tcoder.tools.policy.commands_programs import plays
 from tcoder.tools.policy.commands_read import ParsedCommand, SimpleCommand
 from tcoder.tools.policy.commands_safe import read_paths
@@ -39,6 +40,9 @@ def judge_command(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts:
         return Verdict("ask", doubt.reason, doubt.rule, parts)
     if not parts and not parsed.problem:
         return Verdict("ask", "it is empty")
+    if facts.lends_network and any(map(reaches_out, parsed.commands)):
+        why = "it installs or fetches something; the network is off, and a yes lets this command have it"
+        return Verdict("ask", why, parts=parts, network=True)
     outside_rules = contained(mode, facts)
     worst = max(parts, key=_weight, default=CommandPart("", outside_rules.decision, outside_rules.reason))
     if worst.decision == "ask" or not parsed.problem:

@@ -26,7 +26,7 @@ def question(
     rule that "always" would add. `writes` are the folders that a command may change."""
     typed = f"type at the program that waits: {call.typed}" if call.typed else ""
     action = call.command or typed or "\n".join(call.paths) or call.tool
-    always = always_rule(call)
+    always = None if verdict.network else always_rule(call)
     length = f" ({len(call.command)} characters)" if len(call.command) > 500 else ""
     return Question(
         id=question_id,
@@ -35,7 +35,7 @@ def question(
         reason=visible(verdict.reason) + length,
         cwd=visible(facts.cwd or facts.root),
         writes=tuple(map(visible, call.paths if call.kind == "edit" else writes)),
-        network=facts.network or not facts.sandboxed,
+        network=facts.network or verdict.network or not facts.sandboxed,
         sandboxed=facts.sandboxed,
         always="" if always is None else always.match if always.tool == rules.SHELL_TOOL else rules.describe(always),
         targets=tuple(f"{visible(path)} → {visible(real)}" for path, real in facts.targets),

@@ -28,6 +28,7 @@ class PolicyFacts(Struct, frozen=True):
     workspace, `cwd` the absolute folder in which the next command runs, empty = not known. `writable` are further
     folders that may be changed, `protected` further patterns of paths that may not. `yolo`: nobody is to be asked.
     `wary`: the sandbox was to contain commands and does not hold, so each is asked about.
+    `lends_network`: the network is off, and a person who says yes to a command can let that one have it.
     `targets` are the real paths of paths that lead through symlinks, as `targets.resolve` finds them.
     """
 
@@ -40,6 +41,7 @@ class PolicyFacts(Struct, frozen=True):
     protected: tuple[str, ...] = ()
     yolo: bool = False
     wary: bool = False
+    lends_network: bool = False
     targets: tuple[tuple[str, str], ...] = ()
 
     def real(self, path: str) -> str:

@@ -1,6 +1,7 @@
 """Brings the egress proxy to a shell: a bridge inside the sandbox and the variables that programs read."""
 
 import asyncio
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -18,8 +19,19 @@ PROXY_VARIABLES = {
     **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy"), _ADDRESS),
     **dict.fromkeys(("no_proxy", "NO_PROXY", "npm_config_noproxy"), _LOCAL),
 }
+NO_NETWORK = "commands have no network here; a person can allow it (--network on, or --network allowlist)"
+_MISSED = re.compile(
+    r"Could not resolve host|[Tt]emporary failure in name resolution|Name or service not known|ENOTFOUND|EAI_AGAIN"
+    r"|ENETUNREACH|Network is unreachable|Failed to establish a new connection|dns error|no such host"
+    r"|No matching distribution found"
+)
 _BRIDGE = Path(__file__).with_name("bridge.py")
 _START_S = 10.0
+
+
+def missed_network(printed: str) -> bool:
+    """Whether a program says that it found no network."""
+    return bool(_MISSED.search(printed))
 
 
 async def open_egress(process: ShellProcess, hosts: Iterable[str]) -> EgressProxy:

@@ -6,6 +6,7 @@ what holds, and why not.
 """
 
 import contextlib
+import copy
 import json
 import os
 import subprocess
@@ -96,6 +97,13 @@ class Sandbox:
             network=network,
             overlay=probe().overlay if overlay is None else overlay,
         )
+
+    def with_network(self) -> "Sandbox":
+        """The same with the network: for what a person said may have it."""
+        other = copy.copy(self)
+        other.network, other.allowed_hosts = True, ()
+        other._view = msgspec.structs.replace(self._view, network=True)
+        return other
 
     def launch(
         self,

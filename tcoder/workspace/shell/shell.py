@@ -15,7 +15,7 @@ from pathlib import Path
 from tcoder.protocol.commands import CommandResult
 from tcoder.protocol.errors import ToolError
 from tcoder.workspace.egress.proxy import EgressProxy
-from tcoder.workspace.egress.shell import PROXY_VARIABLES, open_egress
+from tcoder.workspace.egress.shell import NO_NETWORK, PROXY_VARIABLES, missed_network, open_egress
 from tcoder.workspace.sandbox.environment import command_environment
 from tcoder.workspace.sandbox.planted import Watch
 from tcoder.workspace.sandbox.reduced import Reduced
@@ -135,6 +135,28 @@ class Shell:
             return await fresh.run(command, timeout_s=timeout_s, cwd=cwd, on_output=on_output)
         finally:
             await fresh.close()
+
+    @property
+    def lends_network(self) -> bool:
+        """Whether commands have no network and one could be given it."""
+        return isinstance(self._sandbox, Sandbox) and not self._sandbox.network and not self._hosts
+
+    async def run_with_network(
+        self, command: str, *, timeout_s: float, on_output: Callable[[str], None] | None = None
+    ) -> CommandResult:
+        """Run one command line with the network, which a person has to have allowed: in a process of its own, where
+        the next command would run and with what it would see. What it changes in the workspace stays."""
+        environment = self._environment if self._variables is None else self._variables
+        sandbox = self._sandbox.with_network() if isinstance(self._sandbox, Sandbox) else self._sandbox
+        fresh = Shell(
+            self._root, sandbox=sandbox, spill_dir=self._spill_dir, output_budget=self._budget,
+            environment=environment, limits=self._limits,
+        )  # fmt: skip
+        fresh._cwd = self._cwd
+        try:
+            return await fresh.run(command, timeout_s=timeout_s, on_output=on_output)
+        finally:
+            self._told = (*self._told, *await fresh.close())
 
     async def send_input(
         self, text: str, *, timeout_s: float = 30.0, on_output: Callable[[str], None] | None = None
@@ -266,6 +288,8 @@ class Shell:
             )
         elif broken := self._limits.of_ending(running.status, running.output.recent(400)):
             notices.append(broken)
+        elif running.status and self.lends_network and missed_network(running.output.recent()):
+            notices.append(NO_NETWORK)
         return self._result(running, ending, notices)
 
     def _take_told(self, process: ShellProcess) -> tuple[str, ...]:
