@@ -1,11 +1,13 @@
 """Reading and writing below a root: what is refused, what is kept, what happens when somebody else writes too."""
 
 import contextlib
+import errno
 import os
 import resource
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -181,6 +183,22 @@ def test_attributes_are_kept(root: Path) -> None:
     assert os.getxattr(place, "user.note") == b"kept"
     assert stat.S_IMODE((root / "readonly").stat().st_mode) == 0o444
     assert (root / "readonly").read_text() == "2\n"
+
+
+def test_access_lists_are_kept(root: Path) -> None:  # R44
+    place = root / "a.sh"
+    place.write_text("1\n")
+    name, nobody = "system.posix_acl_access", 0xFFFFFFFF
+    # Owner rw, user 1234 r, group r, mask r, others nothing: tag, permissions and id of each.
+    entries = ((0x01, 6, nobody), (0x02, 4, 1234), (0x04, 4, nobody), (0x10, 4, nobody), (0x20, 0, nobody))
+    granted = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    try:
+        os.setxattr(place, name, granted)
+    except OSError as error:
+        assert error.errno == errno.ENOTSUP  # a file system without access lists has none to lose
+        return
+    do(root, Replace("a.sh", "1", "2"))
+    assert (place.read_text(), os.getxattr(place, name)) == ("2\n", granted)
 
 
 def test_hard_links_inside_stay_one_file(root: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from support.repository import everything, git, identify, make, numbered, put, tree
 
 from tcoder.protocol.edits import Cause
-from tcoder.protocol.errors import WorkspaceError
+from tcoder.protocol.errors import GitError, WorkspaceError
 from tcoder.workspace.git.repository import describe, find_root, git_dir_of, head_of
 from tcoder.workspace.ledger.ledger import ConflictError, Ledger
 from tcoder.workspace.review import commit as commits
@@ -424,6 +424,36 @@ async def test_a_git_folder_that_cannot_be_used(tmp_path: Path, broken: str) -> 
     info = await describe(root)
     assert info.problem
     ledger = await round_trip(root, tmp_path / "state")
+    await ledger.close()
+
+
+async def test_an_extension_that_git_does_not_know(tmp_path: Path) -> None:  # R42
+    """As a repository with reftable is for an older git: the ledger keeps to its own store."""
+    root = make(tmp_path / "w")
+    git(root, "config", "core.repositoryFormatVersion", "1")
+    git(root, "config", "extensions.ofTomorrow", "true")
+    assert "oftomorrow" in (await describe(root)).problem
+    before = tree(root)
+    ledger = await round_trip(root, tmp_path / "state")
+    assert ledger.git.git_dir != root / ".git"
+    await ledger.close()
+    assert tree(root) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
+async def test_a_repository_of_somebody_else(tmp_path: Path) -> None:  # R40
+    """Looking and taking back work; a commit is refused in one sentence, since git refuses to make it."""
+    root = make(tmp_path / "w")
+    for place in (root, *root.rglob("*")):
+        os.chown(place, 1234, 1234)
+    assert not (await describe(root)).problem
+    ledger = await round_trip(root, tmp_path / "state")
+    put(root, {"a.txt": "agent\n"})
+    assert await ledger.record(EDIT)
+    found = await review_load.load(ledger)
+    with pytest.raises(GitError, match="dubious ownership") as caught:
+        await commits.commit(ledger, review.accept(found, [hunk.id for hunk in found.hunks]), "m")
+    assert "safe.directory" in caught.value.hint
     await ledger.close()
 
 

@@ -77,10 +77,11 @@ class Completed(Struct, frozen=True):
 
     @property
     def complaint(self) -> str:
-        """Its first line of complaint, without git's own prefix."""
+        """Its first line of complaint, without git's own prefix, and what that line announces."""
         lines = self.err.decode("utf-8", "replace").strip().splitlines()
-        said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
-        return said.removeprefix("fatal:").removeprefix("error:").strip()
+        at = next((at for at, line in enumerate(lines) if line.startswith(("fatal:", "error:"))), 0)
+        said = "".join(lines[at : at + 1]).removeprefix("fatal:").removeprefix("error:").strip()
+        return " ".join((said, *(line.strip() for line in lines[at + 1 : at + 2]))) if said.endswith(":") else said
 
 
 class Git:

@@ -379,7 +379,9 @@ async def find_store(root: Path, folder: Path) -> tuple[Git, Path, bool]:
     if git_dir is not None and os.access(common_dir(git_dir) / "objects", os.W_OK):
         git = Git(root, git_dir=git_dir)
         try:
-            await git.settings()
+            if "core.repositoryformatversion" not in await git.settings():
+                # Settings that git left out: it does not know an extension of the repository, such as reftable.
+                await git.run("rev-parse", "--git-dir")
         except GitError:
             return *await _own_store(root, folder), True
         return git, git_dir, False

@@ -88,7 +88,7 @@ async def refuse_programs(root: Path) -> None:
     if programs:
         raise WorkspaceError(
             f"this folder is not trusted, and a commit would run programs of its own: {', '.join(programs)}",
-            "look at them, then say --trust to run them, or --no-hooks to commit without them",
+            "look at them; then start with --trust to run them, or use `tcoder commit --no-hooks`",
         )
 
 
@@ -201,7 +201,8 @@ class _Maker:
             return (await self._git.run(*command, data=data)).decode().strip()
         done = await self._git.run_for_user(*command, data=data, timeout_s=self._timeout_s)
         if done.code != 0:
-            raise GitError(f"git hash-object: {done.complaint}")
+            hint = f"if it is yours: git config --global --add safe.directory {self._git.root}"
+            raise GitError(f"git hash-object: {done.complaint}", hint if "ownership" in done.complaint else "")
         return done.out.decode().strip()
 
     # -- after the commit
