@@ -282,7 +282,7 @@ class LineMode:
                     if not silent:
                         typed = asyncio.create_task(self.reader.unasked())
                 if asked in done:
-                    typed.cancel()  # what is typed now is the answer
+                    await _stopped(typed)  # what is typed now is the answer
                     await self._decide(asked.result())
                     asked = asyncio.create_task(self._questions.get())
                     if not silent:
@@ -290,8 +290,7 @@ class LineMode:
                 if not done:
                     self.say(f"working, {duration(loop.time() - began)}")
         finally:
-            for task in (over, asked, typed):
-                task.cancel()
+            await _stopped(over, asked, typed)
             if asked.done() and not asked.cancelled():
                 self._questions.put_nowait(asked.result())
 
@@ -340,6 +339,13 @@ class LineMode:
         """Ctrl+C while a turn runs stops it."""
         if self.session is not None and self.view.running:
             asyncio.get_running_loop().create_task(self.submit(Interrupt()))
+
+
+async def _stopped(*tasks: "asyncio.Task[Any]") -> None:
+    """Cancel, and wait until the terminal is let go: the next reader of it would be taken off otherwise."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 Deed = Callable[[LineMode, str], Awaitable[None]]

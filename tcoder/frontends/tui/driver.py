@@ -22,7 +22,7 @@ PENDING_S = 1.0
 """How long an unfinished sequence may wait; also the only wake-up while nothing is typed."""
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _OLD_KEYS = re.compile(r"\x1b\[27;(\d+);(\d+)~")
-_ALT_SIGN = re.compile(r"\x1b([!-/:-@`{-~\r])")
+_ALT_SIGN = re.compile(r"\x1b([!-@`{-~\r])")
 _BROKEN_MOUSE = re.compile(r"\x1b\[<[^Mm\x1b]*NaN[^Mm\x1b]*[Mm]")
 
 
@@ -114,7 +114,7 @@ class TerminalDriver(LinuxDriver):
 
 
 def normal_keys(text: str) -> str:
-    """Keys that Textual's parser would lose in the way it knows: Alt with a sign or Enter as terminals without a
+    """Keys that Textual's parser would lose in the way it knows: Alt with a sign, digit or Enter as terminals without a
     keyboard protocol send it, and keys in xterm's older format."""
     if "\x1b" not in text:
         return text

@@ -83,11 +83,16 @@ _COLOUR_BLIND = Palette(
     _roles(dim="#8d95ad", accent="#9bb7ff", ok="#6ec1ff", bad="#ff9e3d", warn="#f0e442", added="#8fd0ff",
            removed="#e8872a", code="#c9c2ff", user="bold #ffffff"),
 )  # fmt: skip
+_ANSI_NAMES = {
+    "input-cursor-background": "ansi_white", "input-cursor-foreground": "ansi_black", "ansi-background": "ansi_black",
+    "ansi-foreground": "ansi_white",
+}  # fmt: skip
+"""Names that Textual's own styles ask for when a theme has the terminal's colours."""
 _ANSI = Palette(
     Theme(name="ansi", primary="ansi_blue", secondary="ansi_cyan", accent="ansi_blue", warning="ansi_yellow",
           error="ansi_red", success="ansi_green", foreground="ansi_default", background="ansi_default",
           surface="ansi_default", panel="ansi_default", boost="ansi_default", dark=True, ansi=True,
-          variables={"input-cursor-background": "ansi_white", "input-cursor-foreground": "ansi_black"}),
+          variables=_ANSI_NAMES),
     _roles(dim="bright_black", accent="blue", ok="green", bad="red", warn="yellow", added="green", removed="red",
            code="cyan", user="bold"),
 )  # fmt: skip
@@ -95,7 +100,7 @@ _MONO = Palette(
     Theme(name="mono", primary="ansi_default", secondary="ansi_default", accent="ansi_default",
           warning="ansi_default", error="ansi_default", success="ansi_default", foreground="ansi_default",
           background="ansi_default", surface="ansi_default", panel="ansi_default", boost="ansi_default", dark=True,
-          ansi=True, variables={"input-cursor-background": "ansi_white", "input-cursor-foreground": "ansi_black"}),
+          ansi=True, variables=_ANSI_NAMES),
     _roles(dim="dim", accent="bold", ok="bold", bad="bold", warn="bold", added="bold", removed="dim", code="none",
            user="bold"),
 )  # fmt: skip

@@ -205,7 +205,11 @@ class MainScreen(PromptingScreen):
     # -- actions
 
     async def action_act(self, action: str) -> None:
-        await self.act(action)
+        """A key's action. One on the draft waits for the letters that were typed before it."""
+        if self.prompt.has_focus and (BY_ID[action].group == "prompt" or action == "turn.queue"):
+            self.prompt.call_later(self.act, action)
+        else:
+            await self.act(action)
 
     async def act(self, action: str, rest: str = "") -> None:
         """Do an action of the table."""

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 
 from textual import events
+from textual.actions import parse
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -132,7 +134,19 @@ class Prompt(TextArea):
             case "backspace" if not column and row == 0 and self.selection.is_empty:
                 return True
             case _:
-                return False
+                return self._edit(event.key)
+        return True
+
+    def _edit(self, key: str) -> bool:
+        """Do what the editor has bound to a key at once: as an action it would come after the letters that follow."""
+        bound = self._bindings.key_to_bindings.get(key)
+        if not bound:
+            return False
+        _, name, parameters = parse(bound[0].action)
+        action: Callable[..., object] = getattr(self, f"action_{name}")
+        if iscoroutinefunction(action):
+            return False
+        action(*parameters)
         return True
 
     def enter(self) -> None:
