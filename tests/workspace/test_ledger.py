@@ -207,6 +207,27 @@ async def test_a_link_in_the_place_of_a_folder_is_not_followed(ledger: Ledger) -
     assert (root / "sub" / "b.py").read_text() == "b = 1\n"
 
 
+async def test_empty_folders_come_back_and_go_again(ledger: Ledger) -> None:
+    root = ledger.git.root
+    (root / "sub" / "empty" / "deep").mkdir(parents=True)
+    assert await ledger.record(USER) is None
+    subprocess.run("rm -rf sub", shell=True, cwd=root, check=True)
+    made = await ledger.record(SHELL)
+    assert made is not None
+    await ledger.undo()
+    assert (root / "sub" / "empty" / "deep").is_dir()
+    assert (root / "sub" / "b.py").read_text() == "b = 1\n"
+    await ledger.redo()
+    assert not (root / "sub").exists()
+    outside = root.parent / "elsewhere"
+    outside.mkdir()
+    (root / "sub").symlink_to(outside)
+    assert await ledger.record(USER)
+    with pytest.raises((ConflictError, WorkspaceError)):
+        await ledger.undo(made[0].id)
+    assert list(outside.iterdir()) == []
+
+
 async def test_unusual_permissions_come_back(ledger: Ledger) -> None:
     secret = ledger.git.root / "secret"
     secret.write_text("s\n")

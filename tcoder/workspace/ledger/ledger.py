@@ -6,6 +6,7 @@ never touched. A log in the state folder says what happened, so a ledger can be 
 """
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -27,7 +28,7 @@ from tcoder.workspace.ledger.restore import ConflictError, Target, differences
 from tcoder.workspace.ledger.snapshot import Snapshots
 from tcoder.workspace.ledger.sweep import Limits
 from tcoder.workspace.ledger.tree import Entry
-from tcoder.workspace.ledger.write import change_of, write
+from tcoder.workspace.ledger.write import change_of, settle_folders, write
 
 __all__ = ["ConflictError", "Ledger", "Limits"]
 
@@ -122,7 +123,8 @@ class Ledger:
         files, diff = await compare(self._git, before, after, files=len(self._sweep.changed))
         number = sum(isinstance(item, Patch) for item in self._timeline) + 1
         patch = Patch(f"p{number}", _now(), cause, files, before, after)
-        line = PatchLine(patch, self._unusual_modes(), tuple(quote(name) for name in self._sweep.new_folders))
+        came, went = (tuple(map(quote, names)) for names in (self._sweep.new_folders, self._sweep.gone_folders))
+        line = PatchLine(patch, self._unusual_modes(), came, went)
         self._log.append(line)
         self._timeline = fold(self._log.lines)
         self._recorded = after
@@ -353,6 +355,9 @@ class Ledger:
         changes = [change_of(self._sweep, path, one, blobs, modes.get(path, -1)) for path, one in targets.items()]
         made = {unquote(folder) for line in lines for folder in line.folders}
         await asyncio.to_thread(write, self._files, changes, made)
+        went = {unquote(folder) for line in lines for folder in line.gone}
+        with contextlib.suppress(OSError):  # the files are back, which matters more than an empty folder
+            await asyncio.to_thread(settle_folders, self._git.root, went, back=not forward)
         recorded = await self._record(cause, targets.keys())
         if recorded is None:
             raise WorkspaceError("the files did not change", "somebody else changed them at the same time")

@@ -16,11 +16,12 @@ from tcoder.protocol.errors import WorkspaceError
 
 class PatchLine(Struct, frozen=True, tag="patch"):
     """A patch, with what its trees do not hold: permission bits that are not git's usual ones, before and after
-    (-1 = no file), and the folders that came with it."""
+    (-1 = no file), and the folders that came and went with it."""
 
     patch: Patch
     modes: dict[str, tuple[int, int]] = {}
     folders: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 class CheckpointLine(Struct, frozen=True, tag="checkpoint"):

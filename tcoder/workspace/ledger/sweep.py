@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from tcoder.workspace.files.paths import fold, is_temporary, open_below, quote
 from tcoder.workspace.git.objects import FILE, GITLINK, LINK, PROGRAM, ObjectStore
-from tcoder.workspace.ledger.tree import INSIDE, Entry, Trees
+from tcoder.workspace.ledger.tree import INSIDE, Entry, Trees, above
 
 RACY_NS = 20_000_000
 
@@ -67,6 +67,7 @@ class Sweep:
         self.folders: dict[str, Folder] = {}
         self.changed: dict[str, Entry | None] = {}
         self.new_folders: list[str] = []
+        self.gone_folders: list[str] = []
         self.forced: set[str] = set()
         self.notices: dict[str, str] = {}
         self.submodules: dict[str, Entry] = {}
@@ -121,11 +122,13 @@ class Sweep:
         """Take in these files and nothing else: they have just been written. False when that cannot be all: one of them
         has other names. Raises `WorkspaceError`."""
         alone = True
+        gone: set[str] = set()
         for path in paths:
             try:
                 status = os.lstat(f"{self.root}/{path}")
             except OSError:
                 self._remove(path)
+                gone |= {name for name in above(path) if name in self.folders and not (self.root / name).is_dir()}
                 continue
             folder = path.rpartition("/")[0]
             while folder not in self.folders:
@@ -134,6 +137,7 @@ class Sweep:
                 folder = folder.rpartition("/")[0]
             self._read(path, status)
             alone = alone and (status.st_nlink == 1 or not stat.S_ISREG(status.st_mode))
+        self._forget_folders(gone)
         if any(path.endswith(".gitignore") for path in self.touched):
             self.distrust(ignored=True)
         return alone
@@ -181,6 +185,7 @@ class Sweep:
             self._remove(path)
         for path in gone:
             del self.folders[path]
+        self.gone_folders += gone
 
     def _look_at_files(self) -> None:
         lstat, base = os.lstat, f"{self.root}/"
@@ -373,9 +378,9 @@ class Sweep:
             self._remove(one)
         self._remove(path)
         self.submodules.pop(path, None)
-        above = self.folders.get(path.rpartition("/")[0])
-        if above is not None:
-            above.stamp = None
+        folder = self.folders.get(path.rpartition("/")[0])
+        if folder is not None:
+            folder.stamp = None
 
     def list_new(self, names: Iterable[str]) -> Found:
         """Watch these folders from now on; gives what is in them and not known."""
@@ -389,6 +394,7 @@ class Sweep:
         self.changed.clear()
         self.old_modes.clear()
         self.new_folders.clear()
+        self.gone_folders.clear()
 
     def cover(self, path: str) -> bool:
         """Cover a file although it is ignored, from now on; True when it was not covered before."""

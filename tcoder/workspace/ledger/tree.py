@@ -16,6 +16,14 @@ def path_of(tree_path: str) -> str:
     return tree_path.replace(f"{INSIDE}/", "/")
 
 
+def above(path: str) -> list[str]:
+    """The folders that a path lies in, the nearest first, without the root."""
+    found: list[str] = []
+    while path := path.rpartition("/")[0]:
+        found.append(path)
+    return found
+
+
 class Entry(Struct, frozen=True):
     """What a path is: its git mode and the id of its content."""
 
