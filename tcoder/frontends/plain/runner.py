@@ -8,6 +8,7 @@ from typing import Any
 
 from tcoder.frontends import commands, firstrun, present
 from tcoder.frontends.approval import ANSWERS
+from tcoder.frontends.attach import mentioned
 from tcoder.frontends.blocks import source
 from tcoder.frontends.cards import ToolCard
 from tcoder.frontends.commands import Do, Nothing, Say, Shell, Unknown
@@ -216,7 +217,8 @@ class LineMode:
             text = f"/setup {text}"
         match commands.meaning(text, self.completer.user):
             case Say(said):
-                if await self.submit(Submit(said, tuple(self.images))):
+                whole, images = mentioned(said, self.startup.workspace)
+                if await self.submit(Submit(whole, (*self.images, *images))):
                     self.images.clear()
                     await self.until_quiet()
             case Do(action, rest):

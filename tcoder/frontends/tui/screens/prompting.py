@@ -5,6 +5,7 @@ import time
 from textual import on
 
 from tcoder.frontends import commands, firstrun
+from tcoder.frontends.attach import mentioned
 from tcoder.frontends.commands import Candidate, Do, Nothing, Say, Shell, Unknown
 from tcoder.frontends.history import History
 from tcoder.frontends.tui.desk import Desk
@@ -57,7 +58,8 @@ class PromptingScreen(Surface):
             case Say(said):
                 self.conversation.follow()
                 steer = self.desk.view.running and not later
-                if await self.desk.submit(Submit(said, tuple(self.images), steer=steer)):
+                whole, images = mentioned(said, self.desk.startup.workspace)
+                if await self.desk.submit(Submit(whole, (*self.images, *images), steer=steer)):
                     self.images.clear()
                 else:
                     self.prompt.set_text(text)
