@@ -10,7 +10,7 @@ from tcoder.protocol.messages import ImagePart
 
 LARGEST_IMAGE = 5_000_000
 MOST_LINES = 500
-_MENTION = re.compile(r"(?<![^\s(\[{'\"`])@([^\s:,;]+?)(?::(\d+)(?:-(\d+))?)?(?=[\s.,;:!?)\]}'\"`]|$)")
+_MENTION = re.compile(r"(?<![^\s(\[{'\"`])@([^\s:,;'\"`()\[\]{}]+)(?::(\d+)(?:-(\d+))?)?")
 
 
 def read_image(name: str) -> tuple[ImagePart | None, str]:
@@ -34,7 +34,7 @@ def mentioned(text: str, workspace: str) -> tuple[str, tuple[ImagePart, ...]]:
     root = Path(workspace).resolve()
     parts, images = [text], list[ImagePart]()
     for match in _MENTION.finditer(text):
-        path = (root / match[1]).resolve()
+        path = (root / match[1].rstrip(".!?")).resolve()
         if not path.is_relative_to(root) or not path.is_file():
             continue
         if match[2]:
@@ -53,8 +53,5 @@ def _lines(path: Path, name: str, first: int, last: int) -> str:
     fence = "```"
     while any(fence in line for line in lines):
         fence += "`"
-    return (
-        f"{name}, lines {first} to {first + len(lines) - 1}:\n{fence}\n" + "\n".join(lines) + f"\n{fence}"
-        if lines
-        else ""
-    )
+    shown = "\n".join(lines)
+    return f"{name}, lines {first} to {first + len(lines) - 1}:\n{fence}\n{shown}\n{fence}" if lines else ""

@@ -1,5 +1,6 @@
 """The real tcoder in a pty with a terminal emulator behind it: what a person types, and what they then see."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -95,6 +96,8 @@ def working(
 ) -> Iterator[Person]:
     """A person in the desk's repository."""
     environment = {"TCODER_HOME": str(desk.home), "HOME": str(desk.home.parent), **extra}
+    if "PYTHONPATH" in os.environ:
+        environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
     person = Person([sys.executable, "-m", "tcoder", *arguments], *size, environment, str(desk.root))
     try:
         if ready:
