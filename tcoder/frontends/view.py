@@ -129,6 +129,8 @@ def _fold_event(view: View, recorded: Recorded) -> View:
         case SessionStarted():
             return replace(
                 view,
+                ended="",
+                running=False,
                 session_id=event.session_id,
                 workspace=event.workspace,
                 sandbox=event.sandbox,

@@ -29,6 +29,7 @@ from tcoder.protocol.events import (
     Notice,
     OutputDelta,
     Recorded,
+    SessionEnded,
     ToolFinished,
     ToolStarted,
     TurnStarted,
@@ -213,3 +214,10 @@ def test_lines_that_look_like_file_headers_are_lines_of_their_hunk() -> None:
         plain(row.line).strip() for row in diff_rows("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n same\n")
     ]
     assert shown == ["1 − -- old", "1 + ++ new", "2   same"]
+
+
+def test_a_fork_of_an_ended_session_is_alive() -> None:
+    view = View()
+    for item in items([started(), SessionEnded("quit"), started()]):
+        view = fold(view, item)
+    assert view.ended == ""
