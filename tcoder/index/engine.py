@@ -17,8 +17,8 @@ from tcoder.index.history import History
 from tcoder.index.languages import language_of, role_of
 from tcoder.index.listing import Stamp, list_files, stamp
 from tcoder.index.matching import LoadedSegment
-from tcoder.index.segment import IN_NAME, Facts, unpack
-from tcoder.index.store import Place, SegmentHead, Store
+from tcoder.index.segment import IN_NAME, SMALL_FILES, Facts, unpack
+from tcoder.index.store import Place, SegmentHead, Store, cannot_write, is_busy
 from tcoder.index.tags import tags
 from tcoder.index.terms import split
 from tcoder.index.worker import Built, Job, read_source, run
@@ -28,7 +28,6 @@ T = TypeVar("T")
 # a file whose time stamp is this young when it was read may change again without showing it
 RACY_NS = 2_000_000_000
 SMALL_BYTES = 100_000
-SMALL_FILES = 20
 SMALL_SEGMENTS = 40
 FORGET_DAYS = 60
 MAX_USERS = 20
@@ -53,7 +52,7 @@ class Engine:
         self.swept_at = 0.0
         self.segments: dict[int, LoadedSegment] = {}
         self._places: dict[bytes, Place] = {}
-        self._version = -1
+        self._version = ("", -1)
         self._facts: dict[str, tuple[bytes, Facts]] = {}
         self.history = History()
         self._head = ""
@@ -66,16 +65,20 @@ class Engine:
         """Do something; when the store turns out to be damaged, begin anew and do it again."""
         try:
             return work()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+        except sqlite3.Error as error:
+            if is_busy(error):
                 raise
-        self.forget()
+            full = cannot_write(error)
+        self.forget(on_disk=not full)
         self.sweep()
         return work()
 
-    def forget(self) -> None:
+    def forget(self, *, on_disk: bool = True) -> None:
         """Begin anew with an empty store."""
-        self.store.clear()
+        if on_disk:
+            self.store.clear()
+        else:
+            self.store.leave_disk()
         self.entries.clear()
         self.pending.clear()
         self.segments.clear()
@@ -198,6 +201,12 @@ class Engine:
                 self.pending[path] = found
         if job:
             self.integrate(run(Job(str(self.root), tuple(job)), lambda _: None))
+            if sum(len(segment.paths) <= SMALL_FILES for segment in self.segments.values()) > 2 * SMALL_SEGMENTS:
+                # many small edits: what is still in use is parsed again together, after the next look at the tree
+                self.save()
+                self._tidy()
+                self._reload()
+                self.swept_at = float("-inf")
 
     def integrate(self, built: Built) -> None:
         """Store what a worker has built."""
@@ -314,10 +323,9 @@ class Engine:
             if segment is None:
                 continue
             posting = unpack(data)
-            for code in posting.units:
-                if not code & IN_NAME:
+            for unit, mark in zip(posting.units, posting.marks, strict=True):
+                if not mark & IN_NAME:
                     continue
-                unit = code >> 8
                 content = segment.unit_content[unit]
                 for path in segment.paths[content]:
                     yield path, self.facts(path).symbols[unit - segment.first_unit[content] - 1]
@@ -358,8 +366,8 @@ class Engine:
         """Files that have a term."""
         for id_, data in self.store.postings(term):
             if segment := self.segments.get(id_):
-                for code in unpack(data).files:
-                    yield from segment.paths[code >> 8]
+                for ordinal in unpack(data).files:
+                    yield from segment.paths[ordinal]
 
 
 def _racy(found: Stamp) -> bool:

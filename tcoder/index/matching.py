@@ -95,7 +95,10 @@ def match(
         found.append(_Term(idf[term] * terms[term], postings))
         if term in wanted:
             named[term] = [
-                (id_, code >> 8) for id_, posting in postings.items() for code in posting.units if code & IN_NAME
+                (id_, unit)
+                for id_, posting in postings.items()
+                for unit, mark in zip(posting.units, posting.marks, strict=True)
+                if mark & IN_NAME
             ]
     # rare terms first: when there is too much to read, the common ones are left out
     found.sort(key=lambda term: -term.weight)
@@ -114,9 +117,8 @@ def _score_files(
         for id_, posting in postings.items():
             norms = segments[id_].norms(*means)[1]
             scores = files[id_]
-            for code in posting.files:
-                count = code & 0xFF
-                scores[code >> 8] += weight * count / (count + norms[code >> 8])
+            for ordinal, count in zip(posting.files, posting.counts, strict=True):
+                scores[ordinal] += weight * count / (count + norms[ordinal])
             entries += len(posting.files)
         if entries > MAX_ENTRIES:
             break
@@ -161,30 +163,30 @@ def _score_units(
         norms = segment.norms(*means)[0]
         scores = units[id_] = [0.0] * len(segment.unit_length)
         named = names[id_] = {}
-        ranges = [(segment.first_unit[at] << 8, segment.first_unit[at + 1] << 8) for at in ordinals]
+        ranges = [(segment.first_unit[at], segment.first_unit[at + 1]) for at in ordinals]
         for weight, postings in terms:
             if id_ not in postings:
                 continue
-            codes = postings[id_].units
+            all_units, marks = postings[id_].units, postings[id_].marks
             # a short posting is read whole, of a long one only what belongs to the chosen files
-            pieces = [codes] if len(codes) < SEEK * len(ranges) else _pieces(codes, ranges)
-            for piece in pieces:
-                for code in piece:
-                    count = _COUNTS[code & 0xFF]
-                    unit = code >> 8
+            pieces = [(0, len(marks))] if len(marks) < SEEK * len(ranges) else _pieces(all_units, ranges)
+            for first, last in pieces:
+                for unit, mark in zip(all_units[first:last], marks[first:last], strict=True):
+                    count = _COUNTS[mark]
                     scores[unit] += weight * count / (count + norms[unit])
-                    if code & IN_NAME:
+                    if mark & IN_NAME:
                         named[unit] = named.get(unit, 0.0) + weight
     return units, names
 
 
-def _pieces(codes: "memoryview[int]", ranges: list[tuple[int, int]]) -> "Iterator[memoryview[int]]":
+def _pieces(units: "memoryview[int]", ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """From where to where the units of each range stand."""
     at = 0
     for first, last in ranges:
-        at = bisect_left(codes, first, at)
-        end = bisect_left(codes, last, at)
+        at = bisect_left(units, first, at)
+        end = bisect_left(units, last, at)
         if end > at:
-            yield codes[at:end]
+            yield at, end
         at = end
 
 

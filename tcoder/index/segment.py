@@ -2,13 +2,18 @@
 
 A *unit* is what is ranked: unit 0 of a file is its text outside of every symbol, unit i + 1 its i-th symbol without the
 symbols inside it. A posting says in which units a term stands and how often, and whether the unit's name has it.
+
+What is done for every word of a repository is left to functions that run in C (split, counting, sorting); Python's own
+steps are for every different word and for every symbol.
 """
 
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain, repeat
 from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +26,16 @@ IN_NAME = 0x80
 IN_PARENT = 0x40
 MAX_COUNT = 0x3F
 MAX_TEXT = 400_000
+# terms of a segment are stored in so many rows, those of a segment with few files in one
+BUCKETS = 1_024
+SMALL_FILES = 20
+MAX_CACHED_WORDS = 200_000
+# everything that cannot be part of a word becomes a space
+_LETTERS = bytes(code if WORD.match(bytes([code, code])) or 48 <= code <= 57 else 32 for code in range(256))
+_AT_MOST_63 = bytes(min(count, MAX_COUNT) for count in range(256))
+_Postings = dict[str, bytes]
+_encode, _decode = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(_Postings)
+_terms_by_word: dict[bytes, tuple[str, ...]] = {}
 
 
 class Facts(Struct, frozen=True, array_like=True):
@@ -42,21 +57,23 @@ class Content(Struct, frozen=True, array_like=True):
 
 class Segment(Struct, frozen=True, array_like=True):
     """`unit_content` and `unit_length` are arrays of 32 and 16 bits, `file_length` of 32 bits (lengths in words);
-    `postings` pairs a term with its packed posting."""
+    `buckets` pairs the number of a bucket (see `bucket_of`) with the packed postings of its terms."""
 
     contents: tuple[Content, ...]
     unit_content: bytes
     unit_length: bytes
     file_length: bytes
-    postings: tuple[tuple[str, bytes], ...]
+    buckets: tuple[tuple[int, bytes], ...]
 
 
 class Posting(NamedTuple):
-    """Codes in ascending order: an ordinal within the segment in the upper 24 bits; below it, for a unit, the count in
-    six bits with the `IN_` flags, and for a file its count, at most 255."""
+    """Units of a segment in ascending order, for each a count in six bits with the `IN_` flags; files (ordinals within
+    the segment) in ascending order, for each a count of at most 255."""
 
     units: "memoryview[int]"
+    marks: "memoryview[int]"
     files: "memoryview[int]"
+    counts: "memoryview[int]"
 
 
 class Source(NamedTuple):
@@ -80,93 +97,181 @@ def decode_facts(data: bytes) -> Facts:
     return msgspec.msgpack.decode(data, type=Facts)
 
 
-def pack(codes: Sequence[int], unit_content: "array[int]") -> bytes:
-    """The posting of a term from the codes of its units."""
-    files: list[int] = []
-    last, count = -1, 0
-    for code in codes:
-        content = unit_content[code >> 8]
-        if content != last:
-            if count:
-                files.append(last << 8 | min(count, 255))
-            last, count = content, 0
-        count += code & MAX_COUNT
-    if count:
-        files.append(last << 8 | min(count, 255))
-    return len(codes).to_bytes(4, "little") + array("I", codes).tobytes() + array("I", files).tobytes()
+def bucket_of(term: str) -> int:
+    """The bucket of a term in a segment that has several; a small segment has bucket -1 alone."""
+    return crc32(term.encode("utf-8", "surrogatepass")) % BUCKETS
+
+
+def decode_bucket(data: bytes) -> dict[str, bytes]:
+    """Packed postings by term. Raises `msgspec.MsgspecError` for damaged data."""
+    return _decode.decode(data)
+
+
+def _pack(units: Sequence[int], marks: bytes, files: Iterable[int], counts: bytes) -> bytes:
+    head = len(marks) | len(counts) << 32
+    code = "H" if not units or units[-1] <= 0xFFFF else "I"
+    return b"%c%b%b%b%b%b" % (
+        code.encode(),
+        head.to_bytes(8, "little"),
+        array(code, units).tobytes(),
+        marks,
+        array("H", files).tobytes(),
+        counts,
+    )
 
 
 def unpack(data: bytes) -> Posting:
-    end = 4 + 4 * int.from_bytes(data[:4], "little")
+    code = "H" if data[0] == 72 else "I"
+    width = 2 if code == "H" else 4
+    units, files = int.from_bytes(data[1:5], "little"), int.from_bytes(data[5:9], "little")
     view = memoryview(data)
-    return Posting(view[4:end].cast("I"), view[end:].cast("I"))
+    first = 9 + width * units
+    second = first + units
+    third = second + 2 * files
+    return Posting(view[9:first].cast(code), view[first:second], view[second:third].cast("H"), view[third:])
 
 
 def build(sources: Iterable[Source]) -> Segment:
-    """Index the sources in their order."""
+    """Index the sources, at most 65,535, in their order."""
     contents: list[Content] = []
-    unit_content, unit_length, file_length = array("I"), array("H"), array("I")
-    postings: defaultdict[str, list[int]] = defaultdict(list)
+    unit_content, unit_words = array("I"), array("I")
+    words: defaultdict[bytes, list[int]] = defaultdict(list)
+    named: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for ordinal, source in enumerate(sources):
         found = tags(source.data, source.language)
         problem = found.problem or unfit(source.data[:MAX_TEXT])
-        words = _words(source.data[:MAX_TEXT], found) if not problem else [Counter[bytes]()]
-        total = 0
-        for index, counter in enumerate(words):
-            terms = _terms(counter)
-            length = sum(terms.values())
-            code = len(unit_length) << 8
-            if index:
-                for term, flag in _named(found.spans[index - 1].symbol).items():
-                    postings[term].append(code | flag | min(terms.pop(term, 0), MAX_COUNT))
-            for term, count in terms.items():
-                postings[term].append(code | (count if count < MAX_COUNT else MAX_COUNT))
-            total += length
-            unit_content.append(ordinal)
-            unit_length.append(min(length, 0xFFFF))
-        file_length.append(total)
+        first = len(unit_content)
+        units = 1 if problem else len(found.spans) + 1
+        unit_content.extend(repeat(ordinal, units))
+        unit_words.extend(repeat(0, units))
+        if not problem:
+            _note_words(source.data[:MAX_TEXT], found, first, words, unit_words)
+            for unit, span in enumerate(found.spans, start=first + 1):
+                for term, flag in _named(span.symbol).items():
+                    named[term].append((unit, flag))
         symbols = tuple(span.symbol for span in found.spans)
         facts = Facts(symbols, found.imports, source.data.count(b"\n") + 1, problem)
-        contents.append(Content(source.key, encode_facts(facts), len(words)))
-    packed = tuple((term, pack(postings[term], unit_content)) for term in sorted(postings))
-    return Segment(tuple(contents), unit_content.tobytes(), unit_length.tobytes(), file_length.tobytes(), packed)
+        contents.append(Content(source.key, encode_facts(facts), units))
+    terms, lengths = _by_term(words, unit_words)
+    file_length = array("I", bytes(4 * len(contents)))
+    for content, length in zip(unit_content, lengths, strict=True):
+        file_length[content] += length
+    unit_length = array("H", [min(length, 0xFFFF) for length in lengths])
+    packed = _packed(terms, named, unit_content)
+    buckets = _buckets(packed, len(contents))
+    return Segment(tuple(contents), unit_content.tobytes(), unit_length.tobytes(), file_length.tobytes(), buckets)
 
 
-def _words(data: bytes, found: Tags) -> list[Counter[bytes]]:
-    """Words by unit: each belongs to the innermost symbol that holds it."""
-    counters: list[Counter[bytes]] = [Counter() for _ in range(len(found.spans) + 1)]
+def _note_words(
+    data: bytes, found: Tags, first: int, words: "defaultdict[bytes, list[int]]", unit_words: "array[int]"
+) -> None:
+    """Enter the words of a file under their units: each belongs to the innermost symbol that holds it."""
+    text = data.translate(_LETTERS)
     stack: list[tuple[int, int]] = []
     position = 0
-    find = WORD.findall
-    for unit, span in enumerate(found.spans, start=1):
+    append, lookup = list[int].append, words.__getitem__
+
+    def note(unit: int, end: int) -> None:
+        nonlocal position
+        if end > position:
+            here = text[position:end].split()
+            unit_words[unit] += len(here)
+            deque(map(append, map(lookup, here), repeat(unit)), maxlen=0)
+            position = end
+
+    for unit, span in enumerate(found.spans, start=first + 1):
         while stack and stack[-1][1] <= span.start:
-            owner, end = stack.pop()
-            counters[owner].update(find(data, position, end))
-            position = max(position, end)
-        counters[stack[-1][0] if stack else 0].update(find(data, position, span.start))
-        position = max(position, span.start)
+            note(*stack.pop())
+        note(stack[-1][0] if stack else first, span.start)
         stack.append((unit, span.end))
     while stack:
-        owner, end = stack.pop()
-        counters[owner].update(find(data, position, end))
-        position = max(position, end)
-    counters[0].update(find(data, position))
-    return counters
+        note(*stack.pop())
+    note(first, len(text))
 
 
-def _terms(words: Mapping[bytes, int]) -> dict[str, int]:
-    terms: dict[str, int] = {}
-    known = terms.get
-    for word, count in words.items():
-        for term in split(word):
-            terms[term] = known(term, 0) + count
-    return terms
+def _terms(word: bytes) -> tuple[str, ...]:
+    """The terms of what stands between two spaces."""
+    found = _terms_by_word.get(word)
+    if found is None:
+        if len(_terms_by_word) > MAX_CACHED_WORDS:
+            _terms_by_word.clear()
+        found = _terms_by_word[word] = tuple(term for piece in WORD.findall(word) for term in split(piece))
+    return found
+
+
+def _by_term(
+    words: Mapping[bytes, list[int]], unit_words: "array[int]"
+) -> "tuple[dict[str, list[list[int]]], list[int]]":
+    """For each term the units of its words, a unit as often as a word stands in it; and the terms in each unit."""
+    terms: defaultdict[str, list[list[int]]] = defaultdict(list)
+    # how many terms a word has beyond one, for each such number the units of these words
+    beyond: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for word, units in words.items():
+        own = _terms(word)
+        for term in own:
+            terms[term].append(units)
+        if len(own) != 1:
+            beyond[len(own) - 1].update(units)
+    lengths = unit_words.tolist()
+    for more, counter in beyond.items():
+        for unit, count in counter.items():
+            lengths[unit] += more * count
+    return terms, lengths
+
+
+def _packed(
+    terms: "dict[str, list[list[int]]]",
+    named: Mapping[str, list[tuple[int, int]]],
+    unit_content: "array[int]",
+) -> Iterable[tuple[str, bytes]]:
+    """Every term with its packed posting, in the order of the terms."""
+    content_of = unit_content.__getitem__
+    for term in sorted(terms.keys() | named.keys()):
+        lists = terms.get(term, [])
+        flags = named.get(term)
+        if flags is None and len(lists) == 1 and len(lists[0]) == 1:
+            unit = lists[0][0]
+            yield term, _pack((unit,), b"\1", (content_of(unit),), b"\1")
+            continue
+        counted = Counter(lists[0] if len(lists) == 1 else chain.from_iterable(lists))
+        files = (
+            Counter(map(content_of, counted.elements() if len(lists) > 1 else lists[0])) if lists else Counter[int]()
+        )
+        marks = _marks(counted, flags, ordered=len(lists) == 1)
+        if len(lists) > 1:
+            files = dict(sorted(files.items()))
+        yield term, _pack(list(marks), bytes(marks.values()), files, _bytes(files))
+
+
+def _marks(counted: "Counter[int]", flags: "list[tuple[int, int]] | None", *, ordered: bool) -> dict[int, int]:
+    """Counts of at most `MAX_COUNT` with flags, by unit in ascending order."""
+    marks: dict[int, int] = dict(zip(counted, _bytes(counted).translate(_AT_MOST_63), strict=True))
+    known = len(marks)
+    for unit, flag in flags or ():
+        marks[unit] = marks.get(unit, 0) | flag
+    return marks if ordered and len(marks) == known else dict(sorted(marks.items()))
+
+
+def _bytes(counts: Mapping[int, int]) -> bytes:
+    try:
+        return bytes(counts.values())
+    except ValueError:  # more than a byte holds
+        return bytes(min(count, 255) for count in counts.values())
+
+
+def _buckets(packed: Iterable[tuple[str, bytes]], files: int) -> tuple[tuple[int, bytes], ...]:
+    if files <= SMALL_FILES:
+        return ((-1, _encode.encode(dict(packed))),)
+    buckets: defaultdict[int, dict[str, bytes]] = defaultdict(dict)
+    for term, data in packed:
+        buckets[bucket_of(term)][term] = data
+    return tuple((number, _encode.encode(buckets[number])) for number in sorted(buckets))
 
 
 def _named(symbol: Symbol) -> dict[str, int]:
     """The terms of a symbol's name and of the name of what it stands in."""
-    flags = dict.fromkeys((term for word in WORD.findall(symbol.parent.encode()) for term in split(word)), IN_PARENT)
+    flags = dict.fromkeys((term for word in WORD.findall(symbol.parent.encode()) for term in _terms(word)), IN_PARENT)
     for word in WORD.findall(symbol.name.encode()):
-        for term in split(word):
+        for term in _terms(word):
             flags[term] = flags.get(term, 0) | IN_NAME
     return flags

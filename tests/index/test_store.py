@@ -1,6 +1,8 @@
 """The index on disk: what is damaged or foreign is built anew, and two may use it at once."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,7 @@ def test_segments_are_dropped_whole(tmp_path: Path) -> None:
 
 
 def foreign(path: Path) -> None:
+    path.unlink()
     other = sqlite3.connect(path)
     other.execute("CREATE TABLE mine (x)")
     other.commit()
@@ -55,7 +58,6 @@ def foreign(path: Path) -> None:
 
 
 def older(path: Path) -> None:
-    Store(path).close()
     other = sqlite3.connect(path)
     other.execute(f"PRAGMA user_version = {FORMAT - 1}")
     other.close()
@@ -73,11 +75,101 @@ def older(path: Path) -> None:
 )
 def test_a_file_that_is_no_index_is_replaced(tmp_path: Path, damage) -> None:
     path = tmp_path / "index.sqlite"
-    damage(path)
+    store = Store(path)
+    store.add(segment("b = 1\n"))
+    first = store.database
+    store.close()
+    damage(first)
     store = Store(path)
     assert store.places() == {}
     store.add(segment("a = 1\n"))
     store.close()
+    again = Store(path)
+    assert len(again.places()) == 1
+    assert list(tmp_path.glob("*.sqlite")) == [again.database]
+    again.close()
+
+
+def test_nobody_empties_a_file_that_another_one_has_open(tmp_path: Path) -> None:
+    """A name that is used twice kills the process whose mapped file is emptied."""
+    one, other = Store(tmp_path / "index.sqlite"), Store(tmp_path / "index.sqlite")
+    one.add(segment("alpha = 1\n"))
+    before = one.database
+    other.clear()
+    assert one.database == before != other.database
+    assert len(one.places()) == 1  # what is open stays whole
+    seen = one.version()
+    assert (one.database, seen[0] in other.database.name, one.places()) == (other.database, True, {})
+    other.add(segment("beta = 1\n"))
+    assert len(one.postings("beta")) == 1
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("damaging", [False, True])
+def test_many_clear_and_damage_one_store_at_once(tmp_path: Path, damaging: bool) -> None:
+    path = tmp_path / "index.sqlite"
+    program = [sys.executable, "-c", STRESS, str(path), str(int(damaging))]
+    running = [subprocess.Popen([*program, str(seed)], stderr=subprocess.PIPE) for seed in range(3)]
+    ends = [(process.communicate()[1].decode()[-2_000:], process.returncode) for process in running]
+    assert ends == [("", 0)] * 3
+    store = Store(path)
+    store.add(segment("alpha = 1\n"))
+    assert len(store.postings("alpha")) == 1
+    store.close()
+
+
+STRESS = """
+import os, random, sqlite3, sys, threading
+from pathlib import Path
+from tcoder.index.segment import Source, build, content_key
+from tcoder.index.store import Store, is_busy
+
+path, damaging = Path(sys.argv[1]), sys.argv[2] == "1"
+failures = []
+
+def damage(random):
+    for file in path.parent.glob("*.sqlite"):
+        try:
+            with file.open("r+b") as opened:
+                opened.seek(random.randrange(max(file.stat().st_size - 5000, 1)))
+                opened.write(os.urandom(4096))
+        except FileNotFoundError:
+            pass
+
+def work(seed):
+    chance = random.Random(seed)
+    store = Store(path)
+    for number in range(150):
+        what = chance.random()
+        try:
+            if what < 0.3:
+                text = f"def f{seed}_{number}(): pass".encode()
+                store.add(build([Source(content_key(text, "python"), "python", text)]))
+            elif what < 0.6:
+                store.version(), store.places(), store.postings("pass")
+            elif what < 0.75:
+                store.close()
+                store = Store(path)
+            elif what < 0.8 and damaging:
+                damage(chance)
+            elif what < 0.9:
+                store.clear()
+            else:
+                store.heads()
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                store.clear()
+        except BaseException as error:
+            failures.append(error)
+            raise
+    store.close()
+
+threads = [threading.Thread(target=work, args=(int(sys.argv[3]) * 10 + n,)) for n in range(2)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+sys.exit(bool(failures))
+"""
 
 
 def test_two_stores_see_each_other(tmp_path: Path) -> None:
