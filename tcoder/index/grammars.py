@@ -1,8 +1,8 @@
 """The one door to tree-sitter: bundled grammars with their query files, loaded when first needed."""
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 from tree_sitter_language_pack import get_binding
@@ -18,8 +18,7 @@ _FAMILIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(NamedTuple):
     """One match: `node` is the definition, `nodes` have it and its parts by capture name. Of two that match the same
     node the one with the lower `rank` is meant: patterns stand in the query files from special to general."""
 

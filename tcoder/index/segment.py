@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from tcoder.index.tags import Tags, tags, unfit
-from tcoder.index.terms import WORD, split
+from tcoder.index.terms import STOP_STEMS, WORD, split
 from tcoder.protocol.location import Symbol
 
 IN_NAME = 0x80
@@ -139,7 +139,7 @@ def build(sources: Iterable[Source]) -> Segment:
     named: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for ordinal, source in enumerate(sources):
         found = tags(source.data, source.language)
-        problem = found.problem or unfit(source.data[:MAX_TEXT])
+        problem = found.problem or ("" if found.checked else unfit(source.data[:MAX_TEXT]))
         first = len(unit_content)
         units = 1 if problem else len(found.spans) + 1
         unit_content.extend(repeat(ordinal, units))
@@ -209,7 +209,9 @@ def _by_term(
     for word, units in words.items():
         own = _terms(word)
         for term in own:
-            terms[term].append(units)
+            # no question asks for these but as names
+            if term not in STOP_STEMS:
+                terms[term].append(units)
         if len(own) != 1:
             beyond[len(own) - 1].update(units)
     lengths = unit_words.tolist()
@@ -224,32 +226,40 @@ def _packed(
     named: Mapping[str, list[tuple[int, int]]],
     unit_content: "array[int]",
 ) -> Iterable[tuple[str, bytes]]:
-    """Every term with its packed posting, in the order of the terms."""
+    """Every term with its packed posting."""
     content_of = unit_content.__getitem__
-    for term in sorted(terms.keys() | named.keys()):
-        lists = terms.get(term, [])
+    for term, lists in terms.items():
+        units = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
         flags = named.get(term)
-        if flags is None and len(lists) == 1 and len(lists[0]) == 1:
-            unit = lists[0][0]
-            yield term, _pack((unit,), b"\1", (content_of(unit),), b"\1")
+        if flags is None and len(units) == 1:
+            yield term, _pack(units, b"\1", (content_of(units[0]),), b"\1")
             continue
-        counted = Counter(lists[0] if len(lists) == 1 else chain.from_iterable(lists))
-        files = (
-            Counter(map(content_of, counted.elements() if len(lists) > 1 else lists[0])) if lists else Counter[int]()
-        )
-        marks = _marks(counted, flags, ordered=len(lists) == 1)
-        if len(lists) > 1:
-            files = dict(sorted(files.items()))
-        yield term, _pack(list(marks), bytes(marks.values()), files, _bytes(files))
+        counts = _count(units, units)
+        files = _count(units, map(content_of, units))
+        marks = _bytes(counts).translate(_AT_MOST_63)
+        if flags:
+            counts, marks = _flagged(dict(zip(counts, marks, strict=True)), flags)
+        yield term, _pack([*counts], marks, files, _bytes(files))
+    for term in named.keys() - terms.keys():
+        counts, marks = _flagged({}, named[term])
+        yield term, _pack([*counts], marks, (), b"")
 
 
-def _marks(counted: "Counter[int]", flags: "list[tuple[int, int]] | None", *, ordered: bool) -> dict[int, int]:
-    """Counts of at most `MAX_COUNT` with flags, by unit in ascending order."""
-    marks: dict[int, int] = dict(zip(counted, _bytes(counted).translate(_AT_MOST_63), strict=True))
+def _count(all_units: Sequence[int], things: Iterable[int]) -> dict[int, int]:
+    """How often each thing comes, in their order; there are as many as units."""
+    things = [*things]
+    once = dict.fromkeys(things, 1)
+    return once if len(once) == len(all_units) else Counter(things)
+
+
+def _flagged(marks: dict[int, int], flags: Iterable[tuple[int, int]]) -> tuple[dict[int, int], bytes]:
+    """Add flags by unit; the units in ascending order and their marks."""
     known = len(marks)
-    for unit, flag in flags or ():
+    for unit, flag in flags:
         marks[unit] = marks.get(unit, 0) | flag
-    return marks if ordered and len(marks) == known else dict(sorted(marks.items()))
+    if len(marks) != known:
+        marks = dict(sorted(marks.items()))
+    return marks, bytes(marks.values())
 
 
 def _bytes(counts: Mapping[int, int]) -> bytes:

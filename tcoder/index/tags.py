@@ -35,11 +35,13 @@ class Span(NamedTuple):
 
 
 class Tags(NamedTuple):
-    """`spans` in file order, outer before inner; `imports` as they are written, on one line each."""
+    """`spans` in file order, outer before inner; `imports` as they are written, on one line each. `checked` says
+    whether the bytes were looked at for what makes them unfit."""
 
     spans: tuple[Span, ...] = ()
     imports: tuple[str, ...] = ()
     problem: str = ""
+    checked: bool = False
 
 
 def unfit(data: bytes) -> str:
@@ -72,9 +74,9 @@ def tags(data: bytes, language: str) -> Tags:
     if language != "notebook" and not query_text(language):
         return Tags()
     if problem := unfit(data):
-        return Tags(problem=problem)
+        return Tags(problem=problem, checked=True)
     if language == "notebook":
-        return Tags(tuple(Span(*cell) for cell in cells(data)))
+        return Tags(tuple(Span(*cell) for cell in cells(data)), checked=True)
     return _assemble(data, language)
 
 
@@ -121,7 +123,7 @@ def _assemble(data: bytes, language: str) -> Tags:
         span = Span(symbol, start, end)
         spans.append(span)
         stack.append(span)
-    return Tags(tuple(spans), tuple(imports))
+    return Tags(tuple(spans), tuple(imports), checked=True)
 
 
 def _name(raw: bytes) -> str:
