@@ -10,14 +10,17 @@ from typing import Protocol
 from tcoder.index.languages import language_of
 from tcoder.index.listing import Stamp
 from tcoder.index.pool import HangingFileError, Worker
+from tcoder.index.tags import MAX_BYTES
 from tcoder.index.worker import Built
 
 WORKERS = 2
 MIN_BATCH = 40
 URGENT_BATCH = 20
-# few segments keep queries quick, and small batches keep the first answers early
-MAX_BATCH = 600
-SEGMENTS = 40
+# few segments keep questions quick and small batches let what is urgent in soon
+SEGMENTS = 60
+BATCH = 240
+MAX_BATCH = 1_200
+BATCH_BYTES = 3_000_000
 
 
 class Parsable(Protocol):
@@ -127,5 +130,14 @@ class Builder:
             self._urgent = urgent[URGENT_BATCH:]
             return urgent[:URGENT_BATCH]
         free = sorted(path for path in pending if path not in self._busy)
-        size = min(max(MIN_BATCH, len(free) // SEGMENTS), MAX_BATCH)
-        return free[:size]
+        # the last ones are small, so that all workers end at about the same time
+        size = min(max(MIN_BATCH, min(len(free) // (2 * WORKERS), max(BATCH, len(free) // SEGMENTS))), MAX_BATCH)
+        batch: list[str] = []
+        room = BATCH_BYTES
+        for path in free[:size]:
+            found = self._engine.pending.get(path)
+            room -= min(found.size, MAX_BYTES) if found else 0
+            if batch and room < 0:
+                break
+            batch.append(path)
+        return batch

@@ -290,6 +290,8 @@ def split(word: bytes) -> tuple[str, ...]:
     `b"getHTTPResponses_v2"` gives `gethttpresponses_v2`, `get`, `http`, `respons`.
     """
     text = word.decode("utf-8", "replace")
+    if text.islower() and text.isalpha() and len(text) > 1:
+        return (stem(text),)
     whole = text.lower()
     parts = [part.lower() for part in _PART.findall(text) if len(part) > 1]
     if len(parts) <= 1:

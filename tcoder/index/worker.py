@@ -19,6 +19,7 @@ from tcoder.index.segment import Segment, Source, build, content_key
 from tcoder.index.tags import MAX_BYTES
 
 NICENESS = 10
+COLLECT_EVERY = 10
 
 
 class Job(Struct, frozen=True, array_like=True):
@@ -93,12 +94,15 @@ def main() -> None:
 
     # nearly all that is made here lives as long as the job; looking for circles in it costs a tenth of the time
     gc.disable()
+    jobs = 0
     while received := read_frame(inward):
         built = run(msgspec.msgpack.decode(received[1], type=Job), begin)
         outward.write(frame(b"r", msgspec.msgpack.encode(built)))
         outward.flush()
         del built
-        gc.collect()
+        jobs += 1
+        if jobs % COLLECT_EVERY == 0:
+            gc.collect()
 
 
 if __name__ == "__main__":
