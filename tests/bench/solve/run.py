@@ -1,11 +1,11 @@
 """How many tasks tcoder solves with a model: runs it as a person would, then runs the tests itself.
 
-    .venv/bin/python tests/bench/solve/run.py --model local/qwen2.5-coder-1.5b [--each 2] [--only ID,ID]
+    .venv/bin/python tests/bench/solve/run.py --model local/qwen2.5-coder-1.5b [--part dev|held] [--only ID,ID]
     .venv/bin/python tests/bench/solve/run.py --model … --base-url http://127.0.0.1:8000/v1 --strategy agent
 
 Each task is a package from the package index with one seeded bug (`tasks.json`, made by `seed.py`) or a folder that
 `--folder` names: it holds one folder a task with `repository/` and `instruction.txt`. Solved means that all tests pass
-in a run of this program's own after tcoder has ended; `claimed` is what tcoder said.
+in a run of this program's own after tcoder has ended; `verified` is what tcoder said.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3])]
 
-import seed  # noqa: E402 - found through the path above
+import bugs  # noqa: E402 - found through the path above
+import seed  # noqa: E402 - as above
 
 from tcoder.workspace import checks  # noqa: E402 - as above
 
@@ -42,7 +43,7 @@ def chosen(options: argparse.Namespace) -> list[dict[str, Any]]:
     tasks = json.loads((HERE / "tasks.json").read_text())
     if options.only:
         return [task for task in tasks if task["id"] in options.only.split(",")]
-    return [task for task in tasks if not options.each or int(task["id"].rpartition("-")[2]) <= options.each]
+    return [task for task in tasks if options.part in ("", task["part"])]
 
 
 def prepare(task: dict[str, Any], root: Path) -> str:
@@ -53,13 +54,10 @@ def prepare(task: dict[str, Any], root: Path) -> str:
     else:
         package = next(package for package in seed.packages() if package["name"] == task["package"])
         seed.copy_to(package, root)
-        for edit in task["edits"]:
-            path = root / edit["path"]
-            lines = path.read_text().split("\n")
-            if lines[edit["line"] - 1] != edit["old"]:
-                raise SystemExit(f"{task['id']}: {edit['path']} is not as it was when the bug was chosen")
-            lines[edit["line"] - 1] = edit["new"]
-            path.write_text("\n".join(lines))
+        bug = tuple(bugs.Edit(**edit) for edit in task["edits"])
+        sources = {edit.path: (root / edit.path).read_text() for edit in bug}
+        for path, text in bugs.seeded(sources, bug).items():
+            (root / path).write_text(text)
         instruction = INSTRUCTION
     if not (root / ".git").exists():
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "as released"]):
@@ -79,6 +77,10 @@ def run_tcoder(root: Path, instruction: str, options: argparse.Namespace, log: P
     return {"events": lines, "exit": ended.returncode, "stderr": log.read_text()[-2000:]}
 
 
+def told_by_git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+
+
 async def judge(root: Path, task: dict[str, Any]) -> bool:
     report = await seed.run_tests(root, checks.find(root)[0])
     wrong = {test.id for test in report.failing} - set(task["failing_before"])
@@ -93,7 +95,8 @@ def measure(task: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
         log = (options.logs or Path(folder)) / f"{task['id']}.log"
         ran = run_tcoder(root, instruction, options, log)
         seconds = time.monotonic() - began
-        diff = subprocess.run(["git", "diff", "--numstat"], cwd=root, capture_output=True, text=True, check=True).stdout
+        diff = told_by_git(root, "diff", "--numstat", "HEAD")
+        left = told_by_git(root, "status", "--porcelain")
         solved = asyncio.run(judge(root, task))
     events = ran["events"]
     result = events[-1] if events else {}
@@ -106,7 +109,8 @@ def measure(task: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
     ranks = [i for i, s in enumerate(located[0]) if s["name"] in where] if located else []
     return {
         "id": task["id"], "operator": "+".join(edit["operator"] for edit in task.get("edits", [])), "solved": solved,
-        "claimed": result.get("verified"), "by": by,
+        "verified": result.get("verified"), "by": by,
+        "tree": "repaired" if solved else "best attempt" if kept else "changed" if left.strip() else "as it was",
         "attempts": len(attempts), "calls": usage.get("calls", 0), "tokens": sum(
             usage.get(name, 0) for name in ("input_uncached", "cache_read", "cache_write", "output")
         ), "seconds": round(seconds, 1), "diff": sum(int(n) for n in diff.replace("\t", " ").split() if n.isdigit()),
@@ -116,12 +120,12 @@ def measure(task: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    columns = ("id", "operator", "solved", "claimed", "by", "attempts", "calls", "tokens", "seconds", "diff")
+    columns = ("id", "operator", "solved", "verified", "by", "attempts", "calls", "tokens", "seconds", "diff", "tree")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for one in results:
         print("| " + " | ".join(str(one[column]) for column in columns) + " |")
     solved = [one for one in results if one["solved"]]
-    false_claims = sum(one["claimed"] is True and not one["solved"] for one in results)
+    false_claims = sum(one["verified"] is True and not one["solved"] for one in results)
     median = statistics.median(one["seconds"] for one in solved) if solved else 0
     by_model = sum(one["by"] == "model" for one in solved)
     print(
@@ -138,8 +142,8 @@ def main() -> None:
     parser.add_argument("--strategy", default="")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--each", type=int, default=0, help="so many tasks a package; 0 = all")
-    parser.add_argument("--max-time", type=int, default=240)
+    parser.add_argument("--part", default="", choices=("", *seed.PARTS), help="half of the tasks; default both")
+    parser.add_argument("--max-time", type=int, default=120, help="seconds a task")
     parser.add_argument("--out", type=Path, help="one JSON line a task")
     parser.add_argument("--logs", type=Path, help="a folder for what tcoder tells while it works")
     options = parser.parse_args()

@@ -1,8 +1,10 @@
-"""Chooses the seeded bugs: mutates one line of a package that its own tests cover, keeps what makes some tests fail.
+"""Chooses the seeded bugs: breaks packages in places that their own tests cover, keeps what makes some tests fail.
 
-    .venv/bin/python tests/bench/solve/seed.py [--each 3] [--seed 7] [--only NAME] --work /tmp/seeding
+    .venv/bin/python tests/bench/solve/seed.py [--seed 7] --work /tmp/seeding
 
-The same seed gives the same choice. A package's source archive comes from the package index; its tests are its own.
+The same seed gives the same choice, so nobody picked a task. There are two parts of the same make: `dev` may be looked
+at while tcoder is improved, `held` is only counted. A package's source archive comes from the package index; its tests
+are its own.
 """
 
 import argparse
@@ -14,12 +16,12 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3])]
 
-from mutations import Mutation, mutations  # noqa: E402 - found through the path above
+from bugs import KINDS, Bug, seeded  # noqa: E402 - found through the path above
 
 from tcoder.protocol.checks import CheckCommand, CheckReport  # noqa: E402 - as above
 from tcoder.workspace import checks  # noqa: E402 - as above
@@ -29,7 +31,9 @@ HERE = Path(__file__).parent
 CACHE = Path.home() / ".cache" / "tcoder-bench"
 MAX_FAILING = 20
 TIMEOUT_S = 120
-NOT_PARTS = ("bench", "docs")
+MAX_TRIED = 60
+PARTS = ("dev", "held")
+SLOTS = ("line",) * 5 + ("import", "branch", "branch", "constant", "lines", "functions", "files")
 
 
 def packages() -> list[dict]:
@@ -78,73 +82,94 @@ async def run_tests(root: Path, command: CheckCommand, select: tuple[str, ...] =
     return await checks.run(command, PlainRunner(root), select=select, timeout_s=TIMEOUT_S, root=root)
 
 
-def in_mixed_order(root: Path, package: dict, seed: int) -> Iterable[tuple[str, Mutation]]:
-    """Mutations of all the package's modules, shuffled, an operator not twice before the others had their turn."""
-    rng = random.Random(f"{seed}:{package['name']}")
-    every = [(path, one) for path in package["code"] for one in mutations((root / path).read_text())]
-    rng.shuffle(every)
-    used: list[str] = []
-    while every:
-        rare = min(every, key=lambda pair: used.count(pair[1].operator))
-        every.remove(rare)
-        used.append(rare[1].operator)
-        yield rare
+@dataclass(frozen=True)
+class Released:
+    """A package at `root` as it was released, with what its tests say; `bad` fail already."""
+
+    package: dict
+    root: Path
+    command: CheckCommand
+    base: CheckReport
+    bad: tuple[str, ...]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        return {path: (self.root / path).read_text() for path in self.package["code"]}
 
 
-async def choose(package: dict, each: int, seed: int, work: Path) -> list[dict]:
+async def release(package: dict, work: Path) -> Released | None:
     root = copy_to(package, work / package["name"])
     command = checks.find(root)[0]
     base = await run_tests(root, command)
-    healthy = {test.id for test in base.tests if test.outcome in ("passed", "xfailed", "skipped")}
-    if not healthy or base.problem or base.duration_s > 60:
+    if base.problem or base.duration_s > 60 or not any(test.outcome == "passed" for test in base.tests):
         print(f"{package['name']}: {base.problem} {base.output[-600:]}", file=sys.stderr)
-        return []
-    bad = sorted(test.id for test in base.failing)
-    chosen: list[dict] = []
-    functions: set[str] = set()
-    operators: set[str] = set()
-    for path, mutation in in_mixed_order(root, package, seed):
-        if len(chosen) == each:
-            break
-        if mutation.function in functions or mutation.operator in operators:
+        return None
+    return Released(package, root, command, base, tuple(sorted(test.id for test in base.failing)))
+
+
+async def newly_failing(released: Released, bug: Bug) -> tuple[str, ...]:
+    """The tests that a bug alone makes fail; () when it breaks the run itself."""
+    sources = released.sources
+    for path, text in seeded(sources, bug).items():
+        (released.root / path).write_text(text)
+    try:
+        report = await run_tests(released.root, released.command)
+    finally:
+        for path, text in sources.items():
+            (released.root / path).write_text(text)
+    if report.problem or len(report.tests) < len(released.base.tests):
+        return ()
+    return tuple(sorted(test.id for test in report.failing if test.id not in released.bad))
+
+
+async def draw(released: Released, kind: str, rng: random.Random, taken: set[str]) -> dict | None:
+    """The first bug of a kind that some tests show; each of its edits alone must be seen. A function is not broken
+    twice over all tasks."""
+    for number, bug in enumerate(KINDS[kind](released.sources, rng)):
+        if number == MAX_TRIED:
+            return None
+        names = {f"{edit.path}:{edit.function}" for edit in bug if edit.function != "import"}
+        if names & taken:
             continue
-        source = (root / path).read_text()
-        (root / path).write_text(mutation.apply(source))
-        report = await run_tests(root, command)
-        (root / path).write_text(source)
-        failing = sorted(test.id for test in report.failing if test.id not in bad)
-        if report.problem or not 1 <= len(failing) <= MAX_FAILING or len(report.tests) < len(base.tests):
+        failing = await newly_failing(released, bug)
+        if not 1 <= len(failing) <= MAX_FAILING:
             continue
-        functions.add(mutation.function)
-        operators.add(mutation.operator)
-        chosen.append(
-            {
-                "id": f"{package['name']}-{len(chosen) + 1}", "package": package["name"], "version": package["version"],
-                "test_command": command.command, "failing": failing, "failing_before": bad, "edits": [
-                    {"path": path, "line": mutation.line, "function": mutation.function,
-                     "operator": mutation.operator, "old": mutation.old, "new": mutation.new}
-                ],
-            }
-        )  # fmt: skip
-        print(f"{chosen[-1]['id']}: {mutation.operator} in {mutation.function}, {len(failing)} fail", file=sys.stderr)
-    return chosen
+        if len(bug) > 1 and not all([await newly_failing(released, (edit,)) for edit in bug]):
+            continue
+        taken |= names
+        package = released.package
+        return {
+            "id": "", "kind": kind, "part": "", "package": package["name"], "version": package["version"],
+            "test_command": released.command.command, "failing": failing, "failing_before": released.bad,
+            "edits": [asdict(edit) for edit in bug],
+        }  # fmt: skip
+    return None
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=3)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--only", default="")
     parser.add_argument("--work", type=Path, required=True, help="a folder to work in that is not there yet")
     parser.add_argument("--out", type=Path, default=HERE / "tasks.json")
     options = parser.parse_args()
     options.work.mkdir(parents=True)
     os.environ["VIRTUAL_ENV"] = str(environment())
+    every = [found for package in packages() if (found := await release(package, options.work))]
     tasks: list[dict] = []
-    for package in packages():
-        if not options.only or package["name"] == options.only:
-            tasks += await choose(package, options.each, options.seed, options.work)
-            options.out.write_text(json.dumps(tasks, indent=1) + "\n")
+    taken: set[str] = set()
+    for part in PARTS:
+        rng = random.Random(f"{options.seed}:{part}")
+        turns = rng.sample(every, len(every))
+        for number, kind in enumerate(SLOTS, 1):
+            for at in range(len(turns)):
+                task = await draw(turns[at], kind, rng, taken)
+                if task is not None:
+                    turns.append(turns.pop(at))  # the package that just had its turn comes last
+                    task |= {"id": f"{part}-{number:02}-{kind}-{task['package']}", "part": part}
+                    tasks.append(task)
+                    print(task["id"], file=sys.stderr, flush=True)
+                    options.out.write_text(json.dumps(tasks, indent=1) + "\n")
+                    break
 
 
 if __name__ == "__main__":
