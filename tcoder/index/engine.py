@@ -15,7 +15,7 @@ from tcoder.index import locating, outline, past, references, related
 from tcoder.index.git import git
 from tcoder.index.history import History
 from tcoder.index.languages import language_of, role_of
-from tcoder.index.listing import Stamp, list_files, stamp
+from tcoder.index.listing import IGNORE_FILE, Stamp, list_files, stamp
 from tcoder.index.matching import LoadedSegment
 from tcoder.index.segment import IN_NAME, SMALL_FILES, Facts, unpack
 from tcoder.index.store import Place, SegmentHead, Store, cannot_write, is_busy
@@ -30,7 +30,8 @@ RACY_NS = 2_000_000_000
 SMALL_BYTES = 100_000
 SMALL_SEGMENTS = 40
 FORGET_DAYS = 60
-MAX_USERS = 20
+MAX_IGNORED = 10_000
+IGNORE_FILES = frozenset({".gitignore", IGNORE_FILE})
 
 
 class Entry(NamedTuple):
@@ -56,6 +57,7 @@ class Engine:
         self._facts: dict[str, tuple[bytes, Facts]] = {}
         self.history = History()
         self._head = ""
+        self._ignored: set[str] = set()
         self._load()
 
     def close(self) -> None:
@@ -149,10 +151,14 @@ class Engine:
             paths = self.segments[place.segment].paths
             paths[place.ordinal] = tuple(other for other in paths[place.ordinal] if other != path)
 
-    def sweep(self) -> None:
-        """Compare the tree with what is known; what is new or changed becomes pending."""
+    def sweep(self, heard: Iterable[str] = ()) -> None:
+        """Compare the tree with what is known; what is new or changed becomes pending. Files that were `heard` of and
+        that are there but not listed are ignored ones."""
         self._current()
         listing = list_files(self.root)
+        if any(path.rpartition("/")[2] in IGNORE_FILES for path in heard) or len(self._ignored) > MAX_IGNORED:
+            self._ignored.clear()
+        self._ignored.update(path for path in heard if path and path not in listing.files and stamp(self.root, path))
         self.problem = listing.problem
         self.swept_at = time.monotonic()
         gone = [path for path in self.entries if path not in listing.files]
@@ -181,6 +187,10 @@ class Engine:
             else:
                 unknown.append(path)
         return unknown
+
+    def update_heard(self, paths: Iterable[str]) -> None:
+        """Look at files that were heard of, but not at ignored ones."""
+        self.update(path for path in sorted(paths) if path not in self._ignored)
 
     def update(self, paths: Iterable[str]) -> None:
         """Look at these files now: small ones are parsed at once, others become pending."""
@@ -307,14 +317,25 @@ class Engine:
     def find_symbol(self, name: str) -> tuple[SymbolHit, ...]:
         last = name.replace("::", ".").replace("#", ".").rpartition(".")[2]
         graded: list[tuple[int, bool, SymbolHit]] = []
-        raw = last.encode("utf-8", "replace")[:200]
-        # names of several words are terms as they are, names of one word in their stem
-        for term in {split(raw)[0], last.lower()} if raw else ():
+        for term in _name_terms(last):
             for path, symbol in self._defined(term):
                 if grade := references.matches_name(symbol, name):
                     graded.append((-grade, role_of(path) != "source", locating.symbol_hit(path, symbol, grade / 3)))
         graded.sort(key=lambda item: (*item[:2], item[2].path, item[2].line))
         return tuple(hit for _, _, hit in graded)
+
+    def implementers(self, name: str) -> tuple[SymbolHit, ...]:
+        """What extends or implements `name`, as its head says, source before tests."""
+        last = name.replace("::", ".").replace("#", ".").rpartition(".")[2]
+        paths = {path for term in _name_terms(last) for path in self.holding(term)}
+        found = [
+            (role_of(path) != "source", locating.symbol_hit(path, symbol))
+            for path in paths
+            for symbol in self.facts(path).symbols
+            if references.implements(symbol, last)
+        ]
+        found.sort(key=lambda item: (item[0], item[1].path, item[1].line))
+        return tuple(hit for _, hit in found)
 
     def _defined(self, term: str) -> Iterable[tuple[str, Symbol]]:
         """Symbols whose name has a term."""
@@ -334,6 +355,27 @@ class Engine:
         symbol = references.enclosing(self.symbols_now(path), line)
         return locating.symbol_hit(path, symbol) if symbol else None
 
+    def is_about(self, paths: Iterable[str]) -> bool:
+        """Whether these paths are of known files, or of ones that are never indexed: what else appears may be ignored,
+        which only a look at the tree can tell."""
+        return all(
+            path in self.entries
+            or path in self.pending
+            or path in self._ignored
+            or (bool(path) and not language_of(path) and path.rpartition("/")[2] not in IGNORE_FILES)
+            for path in paths
+        )
+
+    def folders(self) -> set[str]:
+        """Those of known files. May be called from another thread."""
+        found: set[str] = set()
+        for path in [*self.entries, *self.pending]:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return found
+
     def all_paths(self) -> list[str]:
         """Files and the folders they are in, folders with a final slash."""
         folders: set[str] = set()
@@ -344,30 +386,20 @@ class Engine:
         return [*files, *folders]
 
     def related_tests(self, paths: Sequence[str]) -> tuple[str, ...]:
-        tests = [path for path in self.entries if role_of(path) == "test"]
-        found = related.rank(paths, tests, self._imports_of(paths, frozenset(tests)))
-        if found:
-            return found
-        # nothing tests it directly: what tests those that import it
-        sources = frozenset(path for path in self.entries if role_of(path) == "source")
-        importing = self._imports_of(paths, sources)
-        users = [
-            user for user, lines in importing.items() if any(related.imports(user, lines, path) for path in paths)
-        ][:MAX_USERS]
-        return related.rank(users, tests, self._imports_of(users, frozenset(tests))) if users else ()
+        return related.tests_of(self, paths)
 
-    def _imports_of(self, paths: Sequence[str], among: frozenset[str]) -> dict[str, tuple[str, ...]]:
-        """The import statements of files that have the name of one of the modules somewhere."""
-        terms = {split(related.module_name(path).encode())[0] for path in paths if related.module_name(path)}
-        holding = {path for term in terms for path in self._holding(term) if path in among and path not in paths}
-        return {path: self.facts(path).imports for path in sorted(holding)}
-
-    def _holding(self, term: str) -> Iterable[str]:
+    def holding(self, term: str) -> Iterable[str]:
         """Files that have a term."""
         for id_, data in self.store.postings(term):
             if segment := self.segments.get(id_):
                 for ordinal in unpack(data).files:
                     yield from segment.paths[ordinal]
+
+
+def _name_terms(name: str) -> set[str]:
+    """Names of several words are terms as they are, names of one word in their stem."""
+    raw = name.encode("utf-8", "replace")[:200]
+    return {split(raw)[0], name.lower()} if raw else set()
 
 
 def _racy(found: Stamp) -> bool:

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from tcoder.index import completion, searching
 from tcoder.protocol.errors import ToolError
 from tcoder.protocol.location import (
@@ -25,9 +27,14 @@ from tcoder.protocol.location import (
 if TYPE_CHECKING:
     from tcoder.index.building import Builder
     from tcoder.index.engine import Engine
+    from tcoder.index.watching import Watch
 
 T = TypeVar("T")
 SWEEP_AGE_S = 5.0
+# while changes are heard of, a look at everything is for what is missed
+WATCHED_SWEEP_AGE_S = 60.0
+WATCH_DELAY_S = 1.0
+FEW_CHANGES = 20
 # up to so many files are simply parsed before an answer; of more, this many that look most promising
 FEW = 60
 FIRST = 160
@@ -49,6 +56,9 @@ class Index:
         self._lock = asyncio.Lock()
         self._opened: tuple[Engine, Builder] | None = None
         self._history: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._watch: Watch | None = None
+        self._heard: set[str] = set()
         self._state = IndexState(0.0, 0)
 
     @classmethod
@@ -67,14 +77,18 @@ class Index:
     async def search(
         self, pattern: str, *, path: str = "", glob: str = "", kind: SearchKind = "text", limit: int = 60
     ) -> SearchResult:
-        """Lines that match a regular expression (`text`), definitions of a name (`symbol`), or lines that use it
-        (`references`). Bounded; a literal in one file is found without another process. Raises `ToolError` for a path
-        outside of the root or one that is not there, and for a pattern that is none."""
+        """Lines that match a regular expression (`text`), definitions of a name (`symbol`), lines that use it
+        (`references`), or types that extend or implement it (`implementers`). Bounded; a literal in one file is found
+        without another process. Raises `ToolError` for a path outside of the root or one that is not there, and for a
+        pattern that is none."""
         under = self._existing(path)
         if not pattern.strip() or len(pattern) > searching.MAX_PATTERN or "\0" in pattern:
             raise ToolError("the pattern is empty or too long")
         if kind == "symbol":
-            return await self._search_symbols(pattern, under, limit)
+            return self._below(await self.find_symbol(pattern), under, limit)
+        if kind == "implementers":
+            engine = await self._ready(pattern)
+            return self._below(await self._call(lambda: engine.implementers(pattern)), under, limit)
         globs = [glob] if glob else []
         word = kind == "references"
         if not word and under and (self.root / under).is_file() and searching.is_literal(pattern):
@@ -130,7 +144,17 @@ class Index:
 
     def state(self) -> IndexState:
         """As of the last answer; costs nothing."""
-        return self._state
+        unwatched = self._watch.problem if self._watch is not None else ""
+        return (
+            replace(self._state, note=f"{unwatched}; the tree is looked at every few seconds")
+            if unwatched
+            else self._state
+        )
+
+    @property
+    def watched(self) -> bool:
+        """Whether changes of known folders are heard of without looking."""
+        return self._watch is not None and self._watch.alive
 
     # ---- keeping up
 
@@ -163,6 +187,13 @@ class Index:
 
     async def close(self) -> None:
         """End workers and close the store; safe to call twice."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+            self._watching = None
         if self._history is not None:
             self._history.cancel()
             await asyncio.gather(self._history, return_exceptions=True)
@@ -193,9 +224,7 @@ class Index:
         async with self._lock:
             opened = self._opened or await self._open()
             engine, builder = opened
-            if time.monotonic() - engine.swept_at > SWEEP_AGE_S:
-                await self._call(engine.sweep)
-                self._recall_again(engine)
+            await self._catch_up(engine)
         if not engine.pending:
             return engine
         builder.start()
@@ -204,6 +233,32 @@ class Index:
         elif query:
             await self._parse_promising(query, engine, builder)
         return engine
+
+    async def _catch_up(self, engine: Engine) -> None:
+        """Look at what was heard to have changed, at everything when that is not known or long ago."""
+        heard, self._heard = self._heard, set()
+        age = WATCHED_SWEEP_AGE_S if self.watched else SWEEP_AGE_S
+        late = time.monotonic() - engine.swept_at > age
+        if late or len(heard) > FEW_CHANGES or not await self._call(lambda: engine.is_about(heard)):
+            await self._call(lambda: engine.sweep(heard))
+            self._recall_again(engine)
+        elif heard:
+            await self._call(lambda: engine.update_heard(heard))
+
+    async def _begin_to_watch(self, engine: Engine) -> None:
+        await asyncio.sleep(WATCH_DELAY_S)
+        loop = asyncio.get_running_loop()
+
+        def hear(paths: set[str]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._heard.update, paths)
+
+        def start() -> Watch:
+            from tcoder.index.watching import Watch  # a question and its answer do without
+
+            return Watch(self.root, engine.folders, hear)
+
+        self._watch = await asyncio.to_thread(start)
 
     async def _open(self) -> tuple[Engine, Builder]:
         # sqlite3, tree-sitter and the worker processes are for the first question, not for the start of the program
@@ -214,6 +269,8 @@ class Index:
         self._engine = engine
         await self._call(engine.sweep)
         self._opened = engine, Builder(self.root, engine, self._call)
+        if not engine.problem:
+            self._watching = asyncio.create_task(self._begin_to_watch(engine))
         self._recall_again(engine)
         return self._opened
 
@@ -244,14 +301,15 @@ class Index:
         except TimeoutError:
             return
 
-    async def _search_symbols(self, name: str, under: str, limit: int) -> SearchResult:
-        hits = [
-            hit
-            for hit in await self.find_symbol(name)
-            if not under or hit.path == under or hit.path.startswith(f"{under}/")
-        ]
+    def _below(self, found: Iterable[SymbolHit], under: str, limit: int) -> SearchResult:
+        hits = [hit for hit in found if not under or hit.path == under or hit.path.startswith(f"{under}/")]
         lines = [SearchHit(hit.path, hit.line, hit.signature or hit.name) for hit in hits[:limit]]
-        return searching.present(lines, more=len(hits) > limit)
+        return searching.present(lines, more=len(hits) > limit, problem=self._incomplete())
+
+    def _incomplete(self) -> str:
+        """How much an answer rests on while files are still being parsed."""
+        share = self._state.complete
+        return f"{share:.0%} of the files are parsed so far" if share < 1 else ""
 
     def _existing(self, path: str) -> str:
         under, problem = self._inside(path)

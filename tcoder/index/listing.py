@@ -12,7 +12,7 @@ MAX_FILES = 200_000
 MAX_ENTRIES = 400_000
 MAX_DEPTH = 40
 IGNORE_FILE = ".tcoderignore"
-_SKIPPED_FOLDERS = frozenset(
+SKIPPED_FOLDERS = frozenset(
     [
         ".git",
         ".hg",
@@ -116,7 +116,7 @@ def _walk(root: Path) -> list[str] | None:
                     entries += 1
                     if entries > MAX_ENTRIES:
                         return None
-                    if not _is_text(entry.name) or entry.name in _SKIPPED_FOLDERS:
+                    if not _is_text(entry.name) or entry.name in SKIPPED_FOLDERS:
                         continue
                     name = f"{folder}/{entry.name}" if folder else entry.name
                     if entry.is_dir(follow_symlinks=False):

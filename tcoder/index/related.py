@@ -4,15 +4,47 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from posixpath import dirname, join, normpath
+from typing import Protocol
 
 from tcoder.index.languages import language_of, role_of
 from tcoder.index.references import subject
+from tcoder.index.segment import Facts
+from tcoder.index.terms import split
 
 # what a file is called when its folder is what others import
 _FOLDER_NAMES = frozenset({"__init__", "index", "mod", "lib", "main", "package"})
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _RELATIVE = re.compile(r"""["'](\.{1,2}/[^"'\n]{1,200})["']""")
 NAMED, IMPORTED, LIKELY = 3.0, 2.0, 1.0
+MAX_USERS = 20
+
+
+class Known(Protocol):
+    """What is asked of an engine: known paths, what is known of one, which files have a term."""
+
+    @property
+    def entries(self) -> Mapping[str, object]: ...
+    def facts(self, path: str) -> Facts: ...
+    def holding(self, term: str) -> Iterable[str]: ...
+
+
+def tests_of(known: Known, paths: Sequence[str]) -> tuple[str, ...]:
+    """Tests of these files, closest first; those of what imports them when there is none of their own."""
+    tests = [path for path in known.entries if role_of(path) == "test"]
+    found = rank(paths, tests, _imports_of(known, paths, frozenset(tests)))
+    if found:
+        return found
+    sources = frozenset(path for path in known.entries if role_of(path) == "source")
+    importing = _imports_of(known, paths, sources)
+    users = [user for user, lines in importing.items() if any(imports(user, lines, path) for path in paths)][:MAX_USERS]
+    return rank(users, tests, _imports_of(known, users, frozenset(tests))) if users else ()
+
+
+def _imports_of(known: Known, paths: Sequence[str], among: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """The import statements of files that have the name of one of the modules somewhere."""
+    terms = {split(name.encode())[0] for path in paths if (name := module_name(path))}
+    holding = {path for term in terms for path in known.holding(term) if path in among and path not in paths}
+    return {path: known.facts(path).imports for path in sorted(holding)}
 
 
 @lru_cache(1 << 14)

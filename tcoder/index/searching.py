@@ -16,9 +16,10 @@ from tcoder.index.processes import end
 from tcoder.protocol.location import SearchHit, SearchResult
 
 TIMEOUT_S = 20.0
-MAX_LINE = 240
+MAX_LINE = 160
 MAX_PER_FILE = 30
-MAX_TEXT = 8_000
+MAX_SHARE = 8
+MAX_TEXT = 2_800
 MAX_OUTPUT = 4_000_000
 MAX_PATTERN = 2_000
 _SPECIAL = frozenset("\\^$.|?*+()[]{}")
@@ -136,26 +137,34 @@ def _hit(path: str, number: int, line: str) -> SearchHit:
 
 
 def present(hits: Sequence[SearchHit], *, more: bool, problem: str = "") -> SearchResult:
-    """Hits as text: each path once, its lines below it, cut when it grows too long."""
+    """Hits as text of a few hundred tokens: each path once, in the order of its first hit, its lines below it; the
+    first lines of every file before many of one."""
+    note = f"\n({problem})" if problem else ""
     if not hits:
-        return SearchResult("no matches")
-    lines: list[str] = []
-    size = 0
-    last = ""
-    shown = 0
+        return SearchResult(f"no matches{note}", problem=problem)
+    files: dict[str, dict[int, SearchHit]] = {}
     for hit in hits:
-        added = ([hit.path] if hit.path != last else []) + [f"  {hit.line}: {hit.text}"]
-        size += sum(map(len, added)) + len(added)
-        if size > MAX_TEXT:
+        files.setdefault(hit.path, {}).setdefault(hit.line, hit)
+    share = MAX_SHARE if len(files) > 1 else MAX_PER_FILE
+    lines: list[str] = []
+    shown: list[SearchHit] = []
+    total = sum(map(len, files.values()))
+    room = MAX_TEXT
+    for path, found in files.items():
+        chosen = list(found.values())[:share]
+        added = [path, *(f"  {hit.line}: {hit.text}" for hit in chosen)]
+        if len(chosen) < len(found):
+            added.append(f"  … {len(found) - len(chosen)} more here")
+        size = sum(map(len, added)) + len(added)
+        if size > room and lines:
             break
+        while size > room and len(chosen) > 1:
+            chosen.pop()
+            size -= len(added.pop()) + 1
+        room -= size
         lines += added
-        last = hit.path
-        shown += 1
-    left = -1 if more else len(hits) - shown
+        shown += chosen
+    left = -1 if more else total - len(shown)
     if left:
-        lines.append(
-            "… more matches; narrow the pattern or the path"
-            if left < 0
-            else f"… {left} more matches; narrow the pattern or the path"
-        )
-    return SearchResult("\n".join(lines), tuple(hits[:shown]), left, problem)
+        lines.append(f"… {left if left > 0 else ''} more matches; narrow the pattern or the path".replace("  ", " "))
+    return SearchResult("\n".join(lines) + note, tuple(shown), left, problem)

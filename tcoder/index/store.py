@@ -17,7 +17,7 @@ import msgspec
 from tcoder.index.segment import Facts, Segment, bucket_of, decode_bucket, decode_facts
 
 # raise it whenever what is stored would be read or computed differently
-FORMAT = 3
+FORMAT = 4
 ATTEMPTS = 4
 FORGET_OTHERS_S = 60 * 86_400
 _APPLICATION = 0x7C0DE5

@@ -145,7 +145,7 @@ def _qualify(name: str, kind: str) -> tuple[str, str]:
 
 def _signature(data: bytes, start: int, end: int, body: int) -> str:
     if body > start:
-        return _one_line(data[start : min(body, start + 600)], SIGNATURE_CHARS).rstrip("{: =>")
+        return _one_line(data[start : min(body, start + 600)], SIGNATURE_CHARS).removesuffix("=>").rstrip("{: =")
     newline = data.find(b"\n", start, end)
     return _one_line(data[start : newline if newline > 0 else min(end, start + 600)], SIGNATURE_CHARS).rstrip("{ ")
 

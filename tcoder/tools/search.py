@@ -1,11 +1,12 @@
 """Search text or symbols."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from tcoder.index.searching import present
 from tcoder.protocol.display import TextBlock
+from tcoder.protocol.location import SearchKind
 from tcoder.tools.base import Reply, Tool, ToolContext, Touches
 from tcoder.tools.outputs import is_handle
 from tcoder.tools.policy.paths import is_secret
@@ -14,7 +15,7 @@ from tcoder.tools.policy.paths import is_secret
 class SearchArgs(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[str, Meta(description="regular expression, or a name for symbol kinds")]
     path: Annotated[str, Meta(description="file or folder")] = ""
-    kind: Annotated[Literal["text", "symbol", "references"], Meta(description="what to search")] = "text"
+    kind: Annotated[SearchKind, Meta(description="lines, or a name's definitions, uses, subclasses")] = "text"
 
 
 class Search(Tool[SearchArgs]):

@@ -150,6 +150,15 @@ async def test_find_symbol(index: Index) -> None:
     assert (await index.search("blend", kind="symbol")).text == "app/color.py\n  13: def blend(one, other)"
 
 
+async def test_implementers(index: Index, root: Path) -> None:
+    (root / "app" / "sub.py").write_text("class Sub(QtColor):\n    pass\n\n\nclass Other(QtColors):\n    pass\n")
+    (root / "app" / "sub.ts").write_text("export class View extends QtColor<Hue> { a() {} }\n")
+    await index.refresh()
+    assert (await index.search("QtColor", kind="implementers")).text == (
+        "app/sub.py\n  1: class Sub(QtColor)\napp/sub.ts\n  1: class View extends QtColor<Hue>"
+    )
+
+
 async def test_references_are_whole_words(index: Index, root: Path) -> None:
     (root / "app" / "more.py").write_text("blender = 1\nblend(1, 2)\n")
     found = await index.search("blend", kind="references")
