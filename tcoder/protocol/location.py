@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 FileRole = Literal["source", "test", "docs", "data", "vendored", "generated"]
-SearchKind = Literal["text", "symbol", "references"]
+SearchKind = Literal["text", "symbol", "references", "implementers"]
 
 
 class FileHit(Struct, frozen=True):
@@ -66,13 +66,15 @@ class SearchResult(Struct, frozen=True):
 
 class IndexState(Struct, frozen=True):
     """`complete` is the share of files parsed, 0..1; `age_s` the seconds since the last look at the tree. `problem`
-    says why the folder is not indexed (too many files, a home folder), else empty."""
+    says why the folder is not indexed (too many files, a home folder), else empty; `note` what else is worth knowing,
+    such as why changes are not heard of at once."""
 
     complete: float
     files: int
     symbols: int = 0
     age_s: float = 0.0
     problem: str = ""
+    note: str = ""
 
 
 class IndexReport(Struct, frozen=True):
