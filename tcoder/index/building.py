@@ -21,6 +21,7 @@ SEGMENTS = 60
 BATCH = 240
 MAX_BATCH = 1_200
 BATCH_BYTES = 3_000_000
+MANY_FILES = 10_000
 
 
 class Parsable(Protocol):
@@ -133,7 +134,8 @@ class Builder:
         # the last ones are small, so that all workers end at about the same time
         size = min(max(MIN_BATCH, min(len(free) // (2 * WORKERS), max(BATCH, len(free) // SEGMENTS))), MAX_BATCH)
         batch: list[str] = []
-        room = BATCH_BYTES
+        # the more there is the fewer segments for as much
+        room = BATCH_BYTES if len(free) < MANY_FILES else 2 * BATCH_BYTES
         for path in free[:size]:
             found = self._engine.pending.get(path)
             room -= min(found.size, MAX_BYTES) if found else 0

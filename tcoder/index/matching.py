@@ -4,7 +4,8 @@ import heapq
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from tcoder.index.languages import ROLE_FACTORS, role_of
@@ -44,17 +45,21 @@ class LoadedSegment:
         for ordinal in range(head.contents):
             self.first_unit[ordinal + 1] += self.first_unit[ordinal]
         self.words = sum(self.unit_length)
-        self._unit_norms: list[float] = []
         self._file_norms: list[float] = []
-        self._means = (0.0, 0.0)
+        self._file_mean = 0.0
 
-    def norms(self, unit_mean: float, file_mean: float) -> tuple[list[float], list[float]]:
-        """BM25's length term for every unit and file."""
-        if self._means != (unit_mean, file_mean):
-            self._means = (unit_mean, file_mean)
-            self._unit_norms = [UNIT_K1 * (1 - UNIT_B + UNIT_B * n / unit_mean) for n in self.unit_length]
-            self._file_norms = [FILE_K1 * (1 - FILE_B + FILE_B * n / file_mean) for n in self.file_length]
-        return self._unit_norms, self._file_norms
+    def file_norms(self, mean: float) -> list[float]:
+        """BM25's length term for every file."""
+        if self._file_mean != mean:
+            self._file_mean = mean
+            self._file_norms = [FILE_K1 * (1 - FILE_B + FILE_B * n / mean) for n in self.file_length]
+        return self._file_norms
+
+
+@lru_cache(2)
+def unit_norms(mean: float) -> tuple[float, ...]:
+    """BM25's length term for units of every length that is stored."""
+    return tuple(UNIT_K1 * (1 - UNIT_B + UNIT_B * n / mean) for n in range(0x10000))
 
 
 class Matches(NamedTuple):
@@ -115,7 +120,7 @@ def _score_files(
     entries = 0
     for weight, postings in terms:
         for id_, posting in postings.items():
-            norms = segments[id_].norms(*means)[1]
+            norms = segments[id_].file_norms(means[1])
             scores = files[id_]
             for ordinal, count in zip(posting.files, posting.counts, strict=True):
                 scores[ordinal] += weight * count / (count + norms[ordinal])
@@ -158,9 +163,10 @@ def _score_units(
 ) -> tuple[dict[int, list[float]], dict[int, dict[int, float]]]:
     units: dict[int, list[float]] = {}
     names: dict[int, dict[int, float]] = {}
+    norms = unit_norms(means[0])
     for id_, ordinals in chosen.items():
         segment = segments[id_]
-        norms = segment.norms(*means)[0]
+        lengths = segment.unit_length
         scores = units[id_] = [0.0] * len(segment.unit_length)
         named = names[id_] = {}
         ranges = [(segment.first_unit[at], segment.first_unit[at + 1]) for at in ordinals]
@@ -173,13 +179,13 @@ def _score_units(
             for first, last in pieces:
                 for unit, mark in zip(all_units[first:last], marks[first:last], strict=True):
                     count = _COUNTS[mark]
-                    scores[unit] += weight * count / (count + norms[unit])
+                    scores[unit] += weight * count / (count + norms[lengths[unit]])
                     if mark & IN_NAME:
                         named[unit] = named.get(unit, 0.0) + weight
     return units, names
 
 
-def _pieces(units: "memoryview[int]", ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _pieces(units: Sequence[int], ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """From where to where the units of each range stand."""
     at = 0
     for first, last in ranges:

@@ -27,6 +27,7 @@ IN_NAME = 0x80
 IN_PARENT = 0x40
 MAX_COUNT = 0x3F
 MAX_TEXT = 400_000
+_NARROW = ord("H")
 # terms of a segment are stored in so many rows, those of a segment with few files in one
 BUCKETS = 1_024
 SMALL_FILES = 20
@@ -68,14 +69,30 @@ class Segment(Struct, frozen=True, array_like=True):
     buckets: tuple[tuple[int, bytes], ...]
 
 
-class Posting(NamedTuple):
+class Posting:
     """Units of a segment in ascending order, for each a count in six bits with the `IN_` flags; files (ordinals within
-    the segment) in ascending order, for each a count of at most 255."""
+    the segment) in ascending order, for each a count of at most 255. Units are unpacked when they are asked for: most
+    segments have none that is scored."""
 
-    units: "memoryview[int]"
-    marks: "memoryview[int]"
-    files: "memoryview[int]"
-    counts: "memoryview[int]"
+    __slots__ = ("_data", "_units", "counts", "files", "marks")
+
+    def __init__(self, data: bytes) -> None:
+        width = 2 if data[0] == _NARROW else 4
+        first = 9 + width * int.from_bytes(data[1:5], "little")
+        second = first + (first - 9) // width
+        third = second + 2 * int.from_bytes(data[5:9], "little")
+        self._data = data
+        self._units: array[int] | None = None
+        self.marks = data[first:second]
+        self.files = array("H", data[second:third])
+        self.counts = data[third:]
+
+    @property
+    def units(self) -> "array[int]":
+        if self._units is None:
+            end = len(self._data) - len(self.marks) - 3 * len(self.files)
+            self._units = array("H" if self._data[0] == _NARROW else "I", self._data[9:end])
+        return self._units
 
 
 class Source(NamedTuple):
@@ -123,14 +140,7 @@ def _pack(units: Sequence[int], marks: bytes, files: Iterable[int], counts: byte
 
 
 def unpack(data: bytes) -> Posting:
-    code = "H" if data[0] == 72 else "I"
-    width = 2 if code == "H" else 4
-    units, files = int.from_bytes(data[1:5], "little"), int.from_bytes(data[5:9], "little")
-    view = memoryview(data)
-    first = 9 + width * units
-    second = first + units
-    third = second + 2 * files
-    return Posting(view[9:first].cast(code), view[first:second], view[second:third].cast("H"), view[third:])
+    return Posting(data)
 
 
 def build(sources: Iterable[Source]) -> Segment:
@@ -236,7 +246,10 @@ def _packed(
         units = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
         flags = named.get(term)
         if flags is None and len(units) == 1 and units[0] <= 0xFFFF:
-            yield term, _once(72, 1, 1, units[0], 1, content_of(units[0]), 1)  # what `_pack` gives, for half of all
+            yield (
+                term,
+                _once(_NARROW, 1, 1, units[0], 1, content_of(units[0]), 1),
+            )  # what `_pack` gives, for half of all
             continue
         counts = _count(units, units)
         files = _count(units, map(content_of, units))
