@@ -1,11 +1,13 @@
 """A map of files and their definitions within a budget of tokens. Pure and deterministic."""
 
+import heapq
 from collections.abc import Callable, Sequence
 
 from tcoder.protocol.location import Location, Symbol
 
 CHARS_PER_TOKEN = 3.5
 FOCUS_FILES = 8
+MIN_NAMES = 40
 
 
 def tokens(text: str) -> int:
@@ -48,14 +50,21 @@ def _tree(paths: Sequence[str], symbols: Callable[[str], Sequence[Symbol]], budg
         lines = [_clip(line, names) for line in full]
         if full and tokens("\n".join(lines)) <= budget:
             return "\n".join(lines)
+    if tokens("\n".join(paths)) <= budget:
+        return _with_names(paths, full, budget)
+    return _folders(paths, budget)
+
+
+def _with_names(paths: Sequence[str], full: Sequence[str], budget: int) -> str:
+    """Every path, with names for as many as there is room, in their order."""
     lines = list(paths)
-    if tokens("\n".join(lines)) <= budget:
-        return "\n".join(lines)
-    for depth in range(8, 0, -1):
-        folders = _folders(paths, depth)
-        if tokens("\n".join(folders)) <= budget:
-            return "\n".join(folders)
-    return _cut(_folders(paths, 1), budget)
+    room = int((budget - 1) * CHARS_PER_TOKEN) - len("\n".join(lines))
+    for at, line in enumerate(full):
+        clipped = _clip(line, 40)
+        if len(clipped) - len(lines[at]) <= room:
+            room -= len(clipped) - len(lines[at])
+            lines[at] = clipped
+    return "\n".join(lines)
 
 
 def _file_line(path: str, symbols: Sequence[Symbol], limit: int) -> str:
@@ -72,12 +81,74 @@ def _clip(line: str, limit: int) -> str:
     return f"{path}: {names[:limit].rpartition(', ')[0] or names[:limit]}, …"
 
 
-def _folders(paths: Sequence[str], depth: int) -> list[str]:
-    counts: dict[str, int] = {}
+class _Folder:
+    """`files` directly in it; `count` with those of all folders in it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.folders: dict[str, _Folder] = {}
+        self.files: list[str] = []
+        self.count = 0
+
+    def closed(self) -> str:
+        return f"{self.path or '.'}/ {self.count} file{'s' * (self.count != 1)}"
+
+    def names(self) -> str:
+        """Names that say nothing come last."""
+        files = sorted(self.files, key=lambda name: (name.startswith("__init__."), name))
+        return f"{self.path or '.'}/: {', '.join(files)}"
+
+    def counted(self) -> str:
+        return f"{self.path or '.'}/ {len(self.files)} file{'s' * (len(self.files) != 1)} of its own"
+
+
+def _folders(paths: Sequence[str], budget: int) -> str:
+    """Folders with how many files they hold, the largest opened one after the other while there is room, so that the
+    budget is used; then the names of files, those of folders with few first."""
+    root = _Folder("")
     for path in paths:
-        folder = "/".join(path.split("/")[:-1][:depth])
-        counts[folder] = counts.get(folder, 0) + 1
-    return [f"{folder or '.'}/ {count} files" for folder, count in sorted(counts.items())]
+        *outer, name = path.split("/")
+        folder = root
+        folder.count += 1
+        for part in outer:
+            folder = folder.folders.setdefault(part, _Folder(f"{folder.path}/{part}" if folder.path else part))
+            folder.count += 1
+        folder.files.append(name)
+    room = int((budget - 1) * CHARS_PER_TOKEN)
+    shown: dict[str, str] = {}
+
+    def show(removed: _Folder, added: Sequence[tuple[str, str]]) -> bool:
+        nonlocal room
+        cost = sum(len(line) + 1 for _, line in added) - len(shown.get(removed.path, "")) - 1
+        if cost > room:
+            return False
+        room -= cost
+        shown.pop(removed.path, None)
+        shown.update(added)
+        return True
+
+    shown[""] = root.closed()
+    room -= len(shown[""]) + 1
+    waiting = [(-root.count, "", root)]
+    open_: list[_Folder] = []
+    while waiting:
+        _, _, folder = heapq.heappop(waiting)
+        if not folder.folders:
+            open_.append(folder)
+            continue
+        own = [(folder.path, folder.counted())] if folder.files else []
+        if show(folder, [*own, *((inner.path, inner.closed()) for inner in folder.folders.values())]):
+            for inner in folder.folders.values():
+                heapq.heappush(waiting, (-inner.count, inner.path, inner))
+            open_.append(folder)
+    for folder in sorted(open_, key=lambda folder: (len(folder.files), folder.path)):
+        if folder.files and folder.path in shown and not show(folder, [(folder.path, folder.names())]):
+            # what is left goes to the first that does not fit, when it shows some names
+            space = room + len(shown[folder.path]) - len(folder.path) - 8
+            if space >= MIN_NAMES:
+                show(folder, [(folder.path, _clip(folder.names(), space))])
+                break
+    return "\n".join(shown[path] for path in sorted(shown)) if room >= 0 else _cut([root.closed()], budget)
 
 
 def _depth(symbol: Symbol) -> int:

@@ -7,9 +7,11 @@ Works on the folder as it is, with a cache of its own; one file is changed and r
 
 import argparse
 import asyncio
+import os
 import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +22,40 @@ sys.path.insert(0, str(Path(__file__).parent))
 import tasks as corpus
 
 from tcoder.index import Index
+from tcoder.index.building import WORKERS
+from tcoder.index.listing import list_files
+
+BARE = """
+import sys
+from pathlib import Path
+from tcoder.index.grammars import query_text, _grammar
+from tcoder.index.languages import language_of
+from tcoder.index.tags import unfit
+root, part = Path(sys.argv[1]), int(sys.argv[2])
+for path in sys.stdin.read().split("\\0")[part::2]:
+    language = language_of(path)
+    if language not in ("text", "notebook") and query_text(language):
+        data = (root / path).read_bytes()
+        if not unfit(data):
+            _grammar(language)[0].parse(data)
+"""
+
+
+def bare_parse(root: Path) -> float:
+    """Seconds of a bare tree-sitter parse of the same files in as many processes, their start and reading included."""
+    listed = "\0".join(sorted(list_files(root).files)).encode()
+    began = time.perf_counter()
+    running = [
+        subprocess.Popen([sys.executable, "-c", BARE, str(root), str(part)], stdin=subprocess.PIPE)
+        for part in range(WORKERS)
+    ]
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write(listed)
+        process.stdin.close()
+    for process in running:
+        process.wait()
+    return time.perf_counter() - began
 
 
 def peak(who: int) -> str:
@@ -37,7 +73,15 @@ async def run(root: Path, questions: int, cache: Path) -> list[tuple[str, str]]:
     await index.refresh()
     report = await index.build()
     rows.append(("whole index", f"{time.perf_counter() - began:.2f} s, {report.files} files, {report.symbols} symbols"))
-    rows.append(("disk", f"{report.bytes / 1e6:.1f} MB"))
+    again = Index.open(root, cache / "again")
+    began = time.perf_counter()
+    await again.build()
+    whole = time.perf_counter() - began
+    await again.close()
+    bare = bare_parse(root)
+    rows.append(("whole index without a question", f"{whole:.2f} s, {whole / bare:.1f} x a bare parse ({bare:.2f} s)"))
+    source = sum(found.size for found in list_files(root).files.values())
+    rows.append(("disk", f"{report.bytes / 1e6:.1f} MB, {report.bytes / source:.2f} x the source"))
     asked: list[float] = []
     for text in texts:
         began = time.perf_counter()
@@ -61,6 +105,12 @@ async def run(root: Path, questions: int, cache: Path) -> list[tuple[str, str]]:
     for fragment in ("mod", "test_", "qry", "admin/opt"):
         await index.files_matching(fragment)
     rows.append(("path completion", f"{(time.perf_counter() - began) * 250:.0f} ms"))
+    began = time.perf_counter()
+    text = await index.outline(budget_tokens=400)
+    rows.append(("outline of 400 tokens", f"{(time.perf_counter() - began) * 1000:.0f} ms, {len(text)} characters"))
+    began = time.perf_counter()
+    tests = await index.related_tests([path])
+    rows.append(("tests of a file", f"{(time.perf_counter() - began) * 1000:.0f} ms, {len(tests)} of {path}"))
     await index.close()
     began = time.perf_counter()
     again = Index.open(root, cache)
@@ -70,6 +120,7 @@ async def run(root: Path, questions: int, cache: Path) -> list[tuple[str, str]]:
     rows.append(
         ("peak memory", f"{peak(resource.RUSAGE_SELF)} here, {peak(resource.RUSAGE_CHILDREN)} in the largest child")
     )
+    rows.append(("load when it ended", f"{os.getloadavg()[0]:.1f}"))
     return rows
 
 
