@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -94,9 +95,13 @@ class Index:
         if not word and under and (self.root / under).is_file() and searching.is_literal(pattern):
             found = await asyncio.to_thread(searching.search_file, self.root, under, pattern, limit)
             return searching.present(found, more=len(found) >= limit)
-        hits, more, problem = await searching.search_tree(
-            self.root, pattern, under=under, globs=globs, limit=limit, literal=word, word=word
+        search = partial(
+            searching.search_tree, self.root, pattern, under=under, globs=globs, limit=limit, literal=word, word=word
         )
+        hits, more, problem = await search()
+        if under and not hits and not problem:
+            # a place that is named is searched even when git ignores it
+            hits, more, problem = await search(ignored=True)
         if problem and not hits:
             raise ToolError(f"cannot search: {problem}")
         return searching.present(hits, more=more, problem=problem)

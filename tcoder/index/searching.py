@@ -56,9 +56,18 @@ def search_file(root: Path, path: str, needle: str, limit: int) -> list[SearchHi
 
 
 async def search_tree(
-    root: Path, pattern: str, *, under: str, globs: Sequence[str], limit: int, literal: bool = False, word: bool = False
+    root: Path,
+    pattern: str,
+    *,
+    under: str,
+    globs: Sequence[str],
+    limit: int,
+    literal: bool = False,
+    word: bool = False,
+    ignored: bool = False,
 ) -> tuple[list[SearchHit], bool, str]:
-    """Matching lines in the order of their paths, whether there are more, and a problem if there is one."""
+    """Matching lines in the order of their paths, whether there are more, and a problem if there is one. With `ignored`
+    files that git ignores are searched, too."""
     program = ripgrep()
     if not program:
         return [], False, "ripgrep is not installed"
@@ -79,6 +88,7 @@ async def search_tree(
         "--regex-size-limit=20M",
     ]
     command += [f"--ignore-file={root / '.tcoderignore'}"] if (root / ".tcoderignore").is_file() else []
+    command += ["--no-ignore-vcs", "--no-ignore-dot", "--no-ignore-parent"] if ignored else []
     command += ["--fixed-strings"] if literal else []
     command += ["--word-regexp"] if word else []
     command += [f"--glob={glob}" for glob in globs]

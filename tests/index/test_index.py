@@ -309,3 +309,30 @@ async def test_a_cold_answer_does_not_wait_for_everything(root: Path, tmp_path: 
     assert found.index.files == 405
     assert (await cold.refresh()).complete == 1.0
     await cold.close()
+
+
+async def test_ignored_and_vendored_code_is_searched_on_request(index: Index, root: Path) -> None:
+    (root / ".gitignore").write_text("node_modules/\nvendor/*\n")
+    for folder in ("node_modules/pkg", "vendor"):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "x.js").write_text("function far_away() {}\n")
+    assert (await index.search("far_away")).hits == ()
+    for folder in ("node_modules", "node_modules/pkg", "vendor", "vendor/x.js"):
+        assert len((await index.search("far_.way", path=folder)).hits) == 1, folder
+
+
+@pytest.mark.parametrize(
+    "data", [b"x = [" + b"1, " * 1_600_000 + b"]", b"[" * 100_000, b"\0" * 5_000, b"a\n" * 900_000]
+)
+async def test_hostile_files_cost_little(index: Index, root: Path, data: bytes) -> None:
+    (root / "app" / "hostile.py").write_bytes(data)
+    async with asyncio.timeout(15):
+        await index.refresh()
+        assert index.state().complete == 1.0
+        assert [hit.path for hit in await index.find_symbol("blend")] == ["app/color.py"]
+
+
+async def test_a_large_file_pointer_defines_nothing(index: Index, root: Path) -> None:
+    (root / "app" / "big.py").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    await index.refresh()
+    assert await index.symbols("app/big.py") == ()

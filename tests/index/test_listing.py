@@ -84,3 +84,32 @@ def test_a_repository_runs_nothing(tmp_path: Path) -> None:
 )
 def test_language_and_role(path: str, language: str, role: str) -> None:
     assert (language_of(path), role_of(path)) == (language, role)
+
+
+def test_sparse_checkouts_and_submodules(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "protocol.file.allow=always"]
+
+    def git(root: Path, *arguments: str) -> None:
+        subprocess.run(["git", "-C", str(root), *identity, *arguments], check=True, capture_output=True)
+
+    for root in (inner, outer):
+        root.mkdir()
+        git(root, "init", "-q")
+        write(root, "a.py", "far/b.py")
+        git(root, "add", ".")
+        git(root, "commit", "-qm", "x")
+    git(outer, "submodule", "add", str(inner), "sub")
+    git(outer, "commit", "-qm", "y")
+    git(outer, "sparse-checkout", "set", "--no-cone", "/*", "!/far/")
+    # what is not checked out is not there; a submodule is a repository of its own
+    assert sorted(listing.list_files(outer).files) == ["a.py"]
+
+
+def test_many_files_in_one_folder_are_listed_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, *(f"many/f{n}.py" for n in range(300)))
+    assert len(listing.list_files(tmp_path).files) == 300
+    monkeypatch.setattr(listing, "MAX_FILES", 200)
+    assert listing.list_files(tmp_path).problem == "more than 200 source files"
+    monkeypatch.setattr(listing, "MAX_ENTRIES", 200)
+    assert listing.list_files(tmp_path).problem == "more than 200 files"
