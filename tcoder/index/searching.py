@@ -71,7 +71,16 @@ async def search_tree(
     program = ripgrep()
     if not program:
         return [], False, "ripgrep is not installed"
-    command = [program, "--no-config", "--no-messages", "--null", "--line-number", "--no-heading", "--color=never"]
+    command = [
+        program,
+        "--no-config",
+        "--no-messages",
+        "--null",
+        "--with-filename",
+        "--line-number",
+        "--no-heading",
+        "--color=never",
+    ]
     command += [
         "--smart-case",
         "--sort=path",

@@ -82,6 +82,12 @@ async def test_search_text_groups_by_file(index: Index) -> None:
     assert found.hits[1] == SearchHit("app/mail.py", 1, "from app.color import blend")
 
 
+async def test_an_expression_in_one_file_is_found(index: Index) -> None:
+    assert (await index.search("bl.nd", path="app/mail.py")).text == (
+        "app/mail.py\n  1: from app.color import blend\n  5: blend(to, to)"
+    )
+
+
 async def test_search_is_bounded_and_filtered(index: Index) -> None:
     assert (await index.search("e", limit=2)).more == -1
     assert {hit.path for hit in (await index.search("route", glob="*.js")).hits} == {"app/web/routes.js"}
