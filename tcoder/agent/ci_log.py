@@ -31,6 +31,8 @@ _STRONG = re.compile(
     rb"(?i:traceback \(most recent|assertionerror|panicked at|segmentation fault)"
     rb"|^E  +\S|--- FAIL:|error\[E\d+\]|\b[A-Za-z.]+Error: "
 )
+# What every line that `_ERROR` finds has in it, in small letters: looked for first, since it is quick.
+_HINTS = (b"err", b"fail", b"e  ", b"traceback", b"panicked", b"fault", b"undefined ref", b"not ok", b"\xe2\x9c\x95")
 
 
 class Excerpt(Struct, frozen=True):
@@ -45,17 +47,27 @@ class Excerpt(Struct, frozen=True):
 def excerpt(log: Iterable[bytes]) -> Excerpt:
     """Find the failures in the lines of a log. The earliest blocks with real evidence are kept, then others, then the
     end of the log, within `MAX_CHARACTERS`."""
-    recent: deque[bytes] = deque(maxlen=BEFORE)
+    recent: deque[bytes] = deque(maxlen=BEFORE)  # as they came
     blocks: list[tuple[bool, list[bytes]]] = []
     block: list[bytes] = []
     strong, left, lines, errors = False, 0, 0, 0
-    for raw in log:
+    for whole in log:
         lines += 1
+        raw = whole[: 4 * MAX_LINE]
+        low = raw.lower()
+        hinted = False
+        for hint in _HINTS:  # a plain loop: a generator would cost more than the search
+            if hint in low:
+                hinted = True
+                break
+        if not hinted and not left:
+            recent.append(raw)
+            continue
         line = _clean(raw)
-        hit = bool(_ERROR.search(line)) and not _NOISE.search(line)
+        hit = hinted and bool(_ERROR.search(line)) and not _NOISE.search(line)
         errors += hit
         if hit and not left:
-            block = [*recent]
+            block = [_clean(earlier) for earlier in recent]
             strong = False
         if hit:
             left = AFTER
@@ -66,15 +78,15 @@ def excerpt(log: Iterable[bytes]) -> Excerpt:
             if not left or len(block) > 4 * AFTER:
                 left = 0
                 _keep(blocks, strong=strong, block=block)
-        recent.append(line)
+        recent.append(raw)
     if left:
         _keep(blocks, strong=strong, block=block)
-    return Excerpt(_render(blocks, [*recent]), lines, errors)
+    return Excerpt(_render(blocks, [_clean(last) for last in recent]), lines, errors)
 
 
 def _clean(raw: bytes) -> bytes:
     """A line without colours, time stamps and the marks of the CI system, cut when it is endless."""
-    line = raw[: 4 * MAX_LINE].rstrip(b"\r\n")
+    line = raw.rstrip(b"\r\n")
     if b"\x1b" in line:
         line = _ANSI.sub(b"", line)
     line = _STAMP.sub(b"", line, count=1)

@@ -173,7 +173,7 @@ def _build_parser() -> _Parser:
     run.add_argument("-C", "--cd", "--workdir", dest="directory", metavar="DIR", help="work in DIR")
     run.add_argument("--test-cmd", default="", metavar="CMD", help="how the result is proven")
     run.add_argument("--no-tests", action="store_true", help="do not run tests")
-    run.add_argument("--log", default="", metavar="FILE", help="the log of a failed CI run")
+    run.add_argument("--log", default="", metavar="FILE", help="the log of a failed CI run; - = stdin")
     run.add_argument("--patch-out", default="", metavar="FILE", help="write the patch there")
     run.add_argument("--summary-out", default="", metavar="FILE", help="write a Markdown summary there")
 

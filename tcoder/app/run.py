@@ -72,6 +72,8 @@ def read_task(options: Options) -> str:
     """The task's text; `-` reads stdin, which nothing else ever waits for. With `--log`, what failed in that log is
     added. Raises `UsageError`."""
     text = options.task or ""
+    if text == options.log == "-":
+        raise UsageError("the task and the log cannot both come from stdin", "say the task in words: --task TEXT --log -")
     if text == "-":
         text = sys.stdin.buffer.read(4 * MAX_TASK).decode("utf-8", "replace")
     if options.log:
@@ -86,9 +88,13 @@ def read_task(options: Options) -> str:
 
 
 def _read_log(name: str) -> str:
+    """What failed in a log; `-` is stdin. Raises `UsageError`."""
     try:
-        with Path(name).open("rb") as file:
-            found = ci_log.excerpt(file)
+        if name == "-":
+            found = ci_log.excerpt(sys.stdin.buffer)
+        else:
+            with Path(name).open("rb") as file:
+                found = ci_log.excerpt(file)
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror}") from error
     if not found.errors:
