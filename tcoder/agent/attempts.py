@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tcoder.protocol.attempt import Attempt, AttemptVerdict
-from tcoder.protocol.checks import TestResult
+from tcoder.protocol.checks import CheckReport, TestResult
 
 TOLD = 6
 
@@ -48,11 +48,12 @@ def unified(path: str, old: str, new: str) -> str:
 _VALUES = re.compile(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"")
 
 
-def signature(failing: Sequence[TestResult]) -> str:
-    """Names an error so that the same one is known again: where it was raised and what it says, without values."""
-    if not failing:
+def signature(tests: Sequence[TestResult]) -> str:
+    """Names the error of the first of some failing tests so that the same one is known again: where it was raised and
+    what it says, without values."""
+    if not tests:
         return ""
-    test = failing[0]
+    test = tests[0]
     where = f"{test.frames[-1].path}:{test.frames[-1].function}" if test.frames else test.id
     said = _VALUES.sub("…", test.message.strip().split("\n")[0])
     return f"{where}: {said}"[:200]
@@ -69,16 +70,49 @@ def verdict(before: int, after: int) -> AttemptVerdict:
     return "better" if after < before else "worse"
 
 
+def failing(report: CheckReport) -> int:
+    """How many tests fail, -1 when nothing can be said; a command that names no tests counts as one."""
+    if report.problem:
+        return -1
+    return len(report.failing) if report.tests else int(report.exit_code != 0)
+
+
 def best(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt to keep: fewest failing tests, then the smallest diff, then the first."""
+    """The attempt to keep: one that breaks nothing before one that does, then fewest failing tests, then the smallest
+    diff, then the first. Those that did not run all tests come after those that did."""
     ran = [attempt for attempt in attempts if attempt.failing_after >= 0]
-    return min(ran, key=lambda one: (one.failing_after, len(one.diff), one.number), default=None)
+    return min(
+        ran,
+        key=lambda one: (not one.full, bool(one.new_failures), one.failing_after, len(one.diff), one.number),
+        default=None,
+    )
+
+
+def equivalent(attempts: Sequence[Attempt], base: str, fingerprint: str) -> Attempt | None:
+    """The attempt that did the same to the same tree and made nothing better; None when there is none. One whose tests
+    could not run says nothing about its patch."""
+    if not fingerprint:
+        return None
+    tried = (one for one in attempts if one.fingerprint == fingerprint and one.base == base)
+    return next((one for one in tried if one.verdict in ("same", "worse")), None)
+
+
+def repeats(attempts: Sequence[Attempt]) -> int:
+    """How many attempts at the end failed with one and the same error."""
+    count = 0
+    for attempt in reversed(attempts):
+        if attempt.verdict == "solved" or not attempt.signature or attempt.signature != attempts[-1].signature:
+            break
+        count += 1
+    return count
 
 
 def tell(attempts: Sequence[Attempt]) -> str:
-    """The last failed attempts for a model: what was changed and what came of it."""
+    """The last attempts for a model: what was changed and what came of it."""
     lines: list[str] = []
     for attempt in attempts[-TOLD:]:
         changed = [line for line in attempt.diff.split("\n") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-        lines.append(f"{attempt.hypothesis} ({attempt.verdict}): {' '.join(changed)[:200]}")
+        left = f"; left: {attempt.signature}" if attempt.signature else ""
+        counts = f", {attempt.failing_before} → {attempt.failing_after} failing" if attempt.failing_after >= 0 else ""
+        lines.append(f"{attempt.hypothesis} ({attempt.verdict}{counts}{left}): {' '.join(changed)[:200]}")
     return "\n".join(lines)

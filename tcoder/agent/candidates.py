@@ -12,6 +12,7 @@ from tcoder.protocol.request import Fill
 
 LINES_BEFORE, LINES_AFTER = 60, 14
 MAX_NEIGHBOURS = 4
+INSERTED = "a statement inserted by the model"
 _SAYS = re.compile(r"\w")
 FENCE = re.compile(r"```[\w+-]*[ \t]*\n(.*?)(?:\n```|\Z)", re.S)
 
@@ -68,13 +69,32 @@ def statement_ranges(source: str, unit: Unit) -> list[tuple[int, int]]:
         match node:
             case ast.If() | ast.While() | ast.For() | ast.With() | ast.AsyncFor() | ast.AsyncWith():
                 found.append((node.lineno, max(node.lineno, node.body[0].lineno - 1)))
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Try() | ast.Pass():
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Try():
                 continue
             case ast.Expr(value=ast.Constant(value=str())):
                 continue
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if unit.kind == "statement":
+                found += rows(value) or [(node.lineno, end)]
             case _:
                 found.append((node.lineno, end))
     return sorted(set(found))
+
+
+def rows(table: ast.expr) -> list[tuple[int, int]]:
+    """First and last line of each entry of a table that stands on several lines, one entry a line or more."""
+    match table:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            spans = [(part.lineno, part.end_lineno or part.lineno) for part in parts]
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            spans = [((key or value).lineno, value.end_lineno or value.lineno) for key, value in pairs]
+        case ast.Call(args=[ast.expr() as inner]):
+            return rows(inner)
+        case _:
+            return []
+    lines = [line for span in spans for line in range(span[0], span[1] + 1)]
+    apart = len(lines) == len(set(lines)) and (table.lineno not in lines)
+    return spans if apart and len(spans) > 1 else []
 
 
 def fill_request(
@@ -96,6 +116,42 @@ def fill_request(
     shown = [*([neighbours] if neighbours else []), head, *([f"class {owner}:"] if owner else []), *before]
     begun = indent_of(source, first) if indented else ""
     return Fill("\n".join(shown) + "\n" + begun, "\n" + "\n".join(after) + "\n")
+
+
+def insert_request(suspect: Suspect, source: str, gap: tuple[int, int], facts: str, neighbours: str) -> Fill:
+    """The suspect with a gap behind one statement (behind the head of a compound one)."""
+    first, last = gap
+    request = fill_request(suspect, source, (last + 1, last), facts, neighbours, indented=False)
+    begun = _indent_behind(source, first, last)
+    return Fill(request.before + begun, request.after)
+
+
+def _indent_behind(source: str, first: int, last: int) -> str:
+    """The indentation of what may follow lines `first` to `last`: deeper when they end with a colon."""
+    lines = source.split("\n")
+    opens = lines[last - 1].split("#")[0].rstrip().endswith(":")
+    return indent_of(source, first) + ("    " if opens else "")
+
+
+def from_insert(answer: str, suspect: Suspect, source: str, gap: tuple[int, int]) -> Candidate | None:
+    """The first whole statement of an answer, put behind the lines of the gap; None when there is none."""
+    if not suspect.unit.path.endswith(".py"):
+        return None
+    first, last = gap
+    begun = _indent_behind(source, first, last)
+    lines = (begun + answer.replace("\r\n", "\n").lstrip(" ")).split("\n")
+    for end in range(1, len(lines) + 1):
+        if end < len(lines) and lines[end].startswith((begun + " ", begun + "el")):
+            continue  # it goes on
+        try:
+            statement = ast.parse("\n".join(line.removeprefix(begun) for line in lines[:end]))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        if not statement.body or isinstance(statement.body[0], ast.FunctionDef | ast.ClassDef | ast.Pass):
+            return None
+        kept = source.split("\n")[last - 1]
+        return Candidate(suspect.unit.path, last, last, "\n".join([kept, *lines[:end]]), INSERTED)
+    return None
 
 
 def indent_of(source: str, line: int) -> str:

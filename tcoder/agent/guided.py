@@ -36,7 +36,7 @@ TRACE_BUDGET_S, TRACE_SLOWDOWN, MAX_TRACED = 8.0, 12.0, 150
 MAX_SELECTED = 10
 MAX_NAMES = 30
 MAX_SOURCE = 400_000
-MAX_ATTEMPTS, PATIENCE = 250, 60
+MAX_ATTEMPTS, PATIENCE = 250, 15
 
 
 async def run(turn: Turn) -> Ending:
@@ -69,6 +69,7 @@ class _Repair:
         self.number = 0
         self.kept = 0
         self.partial: tuple[int, Candidate, str] | None = None
+        self.partial_at = 0
 
     async def run(self) -> Ending:
         turn = self.turn
@@ -184,12 +185,11 @@ class _Repair:
 
     async def _try_suspects(self) -> bool:
         suspects, sources, pieces = await self._locate()
-        begun = self.number
         can_fill = any(quirk.startswith("fill_") for quirk in self.turn.variant.quirks)
         for suspect in suspects:
             self.tried.is_new(suspect.unit.path, sources[suspect.unit.path])
         for move in guided_moves.schedule(suspects, can_fill=can_fill):
-            if self.number >= MAX_ATTEMPTS or (self.partial and self.number - begun >= PATIENCE):
+            if self.number >= MAX_ATTEMPTS or (self.partial and self.number - self.partial_at >= PATIENCE):
                 return False  # several causes: what repairs one of them comes first
             self.turn.check_budget(tell_model=False)
             self.turn.deliver_steering()
@@ -238,6 +238,7 @@ class _Repair:
         self._record(candidate, hypothesis, unified(candidate.path, old, new), (len(ids), after), report, began)
         if 0 < after < len(ids) and (self.partial is None or after < self.partial[0]):
             self.partial = (after, candidate, hypothesis)
+            self.partial_at = self.number
         return False
 
     def _tested_values(self) -> frozenset[str]:

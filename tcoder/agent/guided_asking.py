@@ -13,8 +13,8 @@ from tcoder.protocol.errors import ModelError
 from tcoder.protocol.request import Fill, ModelRequest
 from tcoder.resources import prompt
 
-FILL_TOKENS = 64
-FILL_TEMPERATURES = (0.6, 0.8, 1.0, 1.0)
+FILL_TOKENS, INSERT_TOKENS = 64, 80
+FILL_TEMPERATURES = (0.6, 0.8, 1.0)
 
 
 class Asking:
@@ -47,29 +47,40 @@ class Asking:
                 for gap in candidates.gaps(suspect, self.source, move.last)[move.first :]:
                     async for candidate in self._fillings(gap):
                         yield candidate
+            case "insert":
+                for gap in candidates.gaps(suspect, self.source, move.last)[move.first :]:
+                    candidate = await self._insertion(gap)
+                    if candidate is not None:
+                        yield candidate
             case "rewrite":
                 candidate = await self._rewrite()
                 if candidate is not None:
                     yield candidate
 
     async def _fillings(self, gap: tuple[int, int]) -> AsyncIterator[Candidate]:
-        """Answers to one gap. A model that is sure of the line as it is, is not asked again; one that would write
-        another line is asked for more, which costs little once it has read the prompt."""
+        """Answers to one gap. A model that is sure of the line as it is, is not asked again."""
         if self.move.temperature == 0.0:
-            first = [await self._fill(gap, 0.0, indented=True), await self._fill(gap, 0.0, indented=False)]
-            changed = [
-                candidate for candidate in first if candidate is not None and not self._changes_nothing(candidate)
-            ]
-            for candidate in changed:
-                yield candidate
-                for shorter in candidates.shortened(candidate):
-                    yield shorter
-            if not changed:
+            first = await self._fill(gap, 0.0, indented=True)
+            if first is None or self._changes_nothing(first):
                 return
+            second = await self._fill(gap, 0.0, indented=False)
+            for candidate in (first, second):
+                if candidate is not None:
+                    yield candidate
+                    for shorter in candidates.shortened(candidate):
+                        yield shorter
+            return
         for at, temperature in enumerate(FILL_TEMPERATURES):
             candidate = await self._fill(gap, temperature, indented=at % 2 == 0)
             if candidate is not None:
                 yield candidate
+
+    async def _insertion(self, gap: tuple[int, int]) -> Candidate | None:
+        """What the model would say between a statement and the next."""
+        suspect = self.move.suspect
+        fill = candidates.insert_request(suspect, self.source, gap, self._facts(2), self.neighbours)
+        answer = await self._ask("", "", INSERT_TOKENS, self.move.temperature, fill, stop=("\n\n",))
+        return candidates.from_insert(answer, suspect, self.source, gap)
 
     def _changes_nothing(self, candidate: Candidate) -> bool:
         return normal_form(candidate.apply(self.source)) == normal_form(self.source)
@@ -99,7 +110,15 @@ class Asking:
         message = await self._ask(prompt("system/guided"), text, limit, self.move.temperature)
         return candidates.from_rewrite(message, suspect, self.source)
 
-    async def _ask(self, system: str, text: str, limit: int, temperature: float, fill: Fill | None = None) -> str:
+    async def _ask(
+        self,
+        system: str,
+        text: str,
+        limit: int,
+        temperature: float,
+        fill: Fill | None = None,
+        stop: tuple[str, ...] = ("\n",),
+    ) -> str:
         move = self.move
         request = ModelRequest(
             variant=self.turn.variant,
@@ -108,7 +127,7 @@ class Asking:
             max_output=limit,
             temperature=temperature,
             seed=move.seed or None,
-            stop=("\n",) if fill else (),
+            stop=stop if fill else (),
             fill=fill,
         )
         try:

@@ -1,28 +1,33 @@
 """Notices when tests pass for the wrong reason: weakened tests, changed configuration, answers made for the tests."""
 
-import ast
+import configparser
+import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import Any, cast
 
 from msgspec import Struct
 
-CONFIGURATION = frozenset(
-    {
-        "conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "noxfile.py", "jest.config.js", "jest.config.ts",
-        "vitest.config.ts", "vitest.config.js", ".mocharc.json", ".mocharc.js", "phpunit.xml", ".rspec",
-    }
-)  # fmt: skip
-_SECTIONS = re.compile(r"^[-+].*(?:\[tool\.pytest|testpaths|addopts|norecursedirs|\"test\"\s*:)", re.M)
+from tcoder.agent import integrity_python, integrity_syntax
+from tcoder.agent.integrity_shape import TestShape, compare
+
+CONFIGURATION = re.compile(
+    r"^(?:conftest\.py|sitecustomize\.py|usercustomize\.py|\.?pytest\.(?:ini|toml)|noxfile\.py|nextest\.toml|\.rspec"
+    r"|(?:jest|vitest|karma|playwright|cypress|ava)\.config\.[cm]?[jt]s|jest\.config\.json|\.mocharc(?:\.\w+)?"
+    r"|(?:jest|vitest|test)[.-]setup\.[cm]?[jt]s|setup[.-]?[tT]ests?\.[cm]?[jt]s|phpunit\.xml(?:\.dist)?"
+    r"|spec_helper\.rb|test_helper\.(?:rb|exs))$"
+)
 _SKIPS = re.compile(
-    r"\b(?:pytest\.(?:mark\.)?(?:skip|skipif|xfail|importorskip)|unittest\.(?:skip\w*|expectedFailure)|self\.skipTest"
-    r"|(?:it|test|describe)\.(?:skip|only|todo)|xit|xdescribe|t\.Skip(?:Now|f)?|@(?:Disabled|Ignore))\b|#\[ignore"
+    r"\b(?:it|test|describe|context)\.(?:skip|todo|fails|failing)\b|\bx(?:it|describe|test)\s*\(|\bt\.Skip(?:Now|f)?\("
+    r"|@(?:Disabled|Ignore)\b|#\[ignore|#\[should_panic|\bmarkTestSkipped\(|@tag\s+:skip|\bskip\s+[\"']|\[Ignore\b|Skip\s*="
 )
-_UNDER_TEST = re.compile(
-    r"PYTEST_CURRENT_TEST|[\"'](?:pytest|unittest|_pytest)[\"']\s+in\s+sys\.(?:modules|argv)|JEST_WORKER_ID"
-    r"|NODE_ENV['\"\]]*\s*===?\s*['\"]test['\"]|sys\.exit\(0\)|os\._exit\(0\)"
+_ASSERTION = re.compile(
+    r"\bassert\w*!?\b|\bexpect\(|\.should\b|\bt\.(?:Error|Fatal)f?\(|\brefute\w*\b|\bAssert\.\w+|\bto (?:eq|be)\b"
 )
-_ASSERTION = re.compile(r"\bassert\w*\b|\bexpect\(|\.should\b|\bt\.(?:Error|Fatal)f?\(")
+_DATA = frozenset({"", ".json", ".txt", ".snap", ".golden", ".yaml", ".yml", ".csv", ".xml", ".html", ".out", ".toml"})
+TRIVIAL = frozenset({"0", "1", "-1", "None", "True", "False", "''", "()", "[]", "{}", "true", "false", "null", "nil"})
 
 
 class FileEdit(Struct, frozen=True):
@@ -50,31 +55,40 @@ def is_test_file(path: str) -> bool:
     return (
         named
         or bool(re.search(r"\.(?:test|spec)\.\w+$", name))
-        or bool({"tests", "test", "__tests__", "spec"} & set(parts[:-1]))
+        or bool({"tests", "test", "__tests__", "spec", "__snapshots__"} & set(parts[:-1]))
     )
+
+
+def is_configuration(edit: FileEdit) -> bool:
+    """Whether an edit changes how tests are run."""
+    name = PurePosixPath(edit.path).name
+    if CONFIGURATION.match(name):
+        return edit.old != edit.new
+    read = _SETTINGS.get(name)
+    return read is not None and read(edit.old or "") != read(edit.new or "")
 
 
 def inspect(edits: Iterable[FileEdit], tested_values: Iterable[str] = ()) -> tuple[Finding, ...]:
     """What in these edits makes passing tests prove less than they seem to. `tested_values` are literals of the
-    failing tests, as source text: code that compares with one and returns another was made for them."""
+    failing tests, as `literals_of` gives them: code that asks for one and answers another was made for them."""
     values = frozenset(tested_values)
     found: list[Finding] = []
     for edit in edits:
-        if PurePosixPath(edit.path).name in CONFIGURATION:
-            found.append(Finding("configuration", edit.path, f"{edit.path}: the tests' configuration was changed"))
-        elif PurePosixPath(edit.path).name in ("pyproject.toml", "package.json") and _touches_section(edit):
-            found.append(Finding("configuration", edit.path, f"{edit.path}: how the tests run was changed"))
-        if is_test_file(edit.path):
+        if edit.old == edit.new:
+            continue
+        if is_configuration(edit):
+            found.append(Finding("configuration", edit.path, f"{edit.path}: how the tests are run was changed"))
+        elif is_test_file(edit.path):
             found += _in_test(edit)
-        elif edit.new is not None:
-            found += _in_code(edit, values)
+        else:
+            if edit.path.endswith(".rs") and edit.old and "#[test]" in edit.old:
+                found += _in_test(edit)  # Rust's tests live beside the code
+            if edit.new is not None:
+                found += _in_code(edit, values)
     return tuple(found)
 
 
-def _touches_section(edit: FileEdit) -> bool:
-    old, new = (edit.old or "").splitlines(), (edit.new or "").splitlines()
-    changed = [f"-{line}" for line in old if line not in new] + [f"+{line}" for line in new if line not in old]
-    return bool(_SECTIONS.search("\n".join(changed)))
+# -- tests
 
 
 def _in_test(edit: FileEdit) -> Iterator[Finding]:
@@ -84,99 +98,142 @@ def _in_test(edit: FileEdit) -> Iterator[Finding]:
     if edit.new is None:
         yield Finding("deleted", path, f"{path}: a test file was deleted")
         return
-    if len(_SKIPS.findall(edit.new)) > len(_SKIPS.findall(edit.old)):
-        yield Finding("skipped", path, f"{path}: a test is skipped or expected to fail now")
-    before, after = _tests(edit.old), _tests(edit.new)
+    if PurePosixPath(path).suffix in _DATA:
+        yield Finding("loosened", path, f"{path}: what the tests expect was rewritten")
+        return
+    before, after = _shapes(path, edit.old), _shapes(path, edit.new)
+    if before is None or after is None:
+        yield from _by_text(edit)
+        return
     if gone := sorted(before.keys() - after.keys()):
         yield Finding("deleted", path, f"{path}: tests were removed: {', '.join(gone[:5])}")
+    said: set[str] = set()
     for name in sorted(before.keys() & after.keys()):
-        yield from _compare_test(path, name, before[name], after[name])
-    if not before and len(_ASSERTION.findall(edit.new)) < len(_ASSERTION.findall(edit.old)):
+        for kind, sentence in compare(name, before[name], after[name]):
+            said.add(kind)
+            yield Finding(kind, path, f"{path}: {sentence}")
+    if "skipped" not in said and _skips(path, edit.new) > _skips(path, edit.old):
+        yield Finding("skipped", path, f"{path}: a test is skipped or expected to fail now")
+    if integrity_syntax.only(edit.new) > integrity_syntax.only(edit.old):
+        yield Finding("skipped", path, f"{path}: only one test or group runs now")
+
+
+def _shapes(path: str, source: str) -> dict[str, TestShape] | None:
+    """The tests of a file; None where there is nothing to tell them by."""
+    if path.endswith((".py", ".pyi")):
+        tree = integrity_python.parse(source)
+        return integrity_python.shapes(tree) if tree else None
+    return integrity_syntax.shapes(path, source) or None
+
+
+def _skips(path: str, source: str) -> int:
+    tree = integrity_python.parse(source) if path.endswith(".py") else None
+    return integrity_python.skips(tree) if tree else len(_SKIPS.findall(source))
+
+
+def _by_text(edit: FileEdit) -> Iterator[Finding]:
+    """A language without a syntax tree here, or text that does not parse."""
+    old, new, path = edit.old or "", edit.new or "", edit.path
+    if _skips(path, new) > _skips(path, old):
+        yield Finding("skipped", path, f"{path}: a test is skipped or expected to fail now")
+    before = [" ".join(line.split()) for line in old.split("\n") if _ASSERTION.search(line)]
+    after = [" ".join(line.split()) for line in new.split("\n") if _ASSERTION.search(line)]
+    if len(after) < len(before):
         yield Finding("loosened", path, f"{path}: assertions were removed")
+    elif any(line not in after for line in before):
+        yield Finding("loosened", path, f"{path}: what its tests expect was changed")
 
 
-def _compare_test(path: str, name: str, old: ast.AST, new: ast.AST) -> Iterator[Finding]:
-    asserts_before, asserts_after = _asserts(old), _asserts(new)
-    if len(asserts_after) < len(asserts_before):
-        yield Finding("loosened", path, f"{path}: {name} has fewer assertions than before")
-        return
-    changed = [pair for pair in zip(asserts_before, asserts_after, strict=False) if pair[0] != pair[1]]
-    if changed:
-        yield Finding("loosened", path, f"{path}: what {name} expects was changed")
+# -- configuration
 
 
-def _tests(source: str) -> dict[str, ast.AST]:
-    """Test functions of a Python file by their qualified name; of anything else none."""
+def _of_pyproject(text: str) -> Any:
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-    found: dict[str, ast.AST] = {}
-    for node in tree.body:
-        for owner, inner in [
-            ("", node),
-            *((f"{node.name}.", one) for one in getattr(node, "body", []) if isinstance(node, ast.ClassDef)),
-        ]:
-            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and inner.name.startswith("test"):
-                found[f"{owner}{inner.name}"] = inner
-    return found
+        tool: dict[str, Any] = tomllib.loads(text).get("tool", {})
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return text
+    return [tool.get(name) for name in ("pytest", "tox", "nox")]
 
 
-def _asserts(function: ast.AST) -> list[str]:
-    found: list[str] = []
-    for node in ast.walk(function):
-        match node:
-            case ast.Assert() | ast.Call(func=ast.Attribute(attr="raises")) | ast.Call(func=ast.Name(id="raises")):
-                found.append(ast.dump(node))
-            case ast.Call(func=ast.Attribute(attr=attr)) if attr.startswith("assert"):
-                found.append(ast.dump(node))
-            case _:
-                continue
-    return found
+def _of_package(text: str) -> Any:
+    try:
+        read = json.loads(text or "{}")
+    except ValueError:
+        return text
+    if not isinstance(read, dict):
+        return text
+    package = cast("dict[str, Any]", read)
+    scripts = package.get("scripts")
+    tests = (
+        {name: value for name, value in cast("dict[str, Any]", scripts).items() if "test" in name}
+        if isinstance(scripts, dict)
+        else scripts
+    )
+    return [tests, *(package.get(name) for name in ("jest", "mocha", "ava", "vitest", "c8"))]
+
+
+def _of_ini(text: str) -> Any:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return text
+    return {name: dict(parser[name]) for name in parser.sections() if re.match(r"(?:tool:)?pytest|testenv|tox", name)}
+
+
+def _of_cargo(text: str) -> Any:
+    try:
+        read = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return text
+    library = cast("dict[str, Any]", read.get("lib") or {})
+    return [read.get("test"), library.get("test"), library.get("harness"), library.get("doctest")]
+
+
+_SETTINGS = {
+    "pyproject.toml": _of_pyproject,
+    "package.json": _of_package,
+    "setup.cfg": _of_ini,
+    "tox.ini": _of_ini,
+    "Cargo.toml": _of_cargo,
+}
+
+
+# -- code
 
 
 def _in_code(edit: FileEdit, values: frozenset[str]) -> Iterator[Finding]:
     new, old = edit.new or "", edit.old or ""
-    if len(_UNDER_TEST.findall(new)) > len(_UNDER_TEST.findall(old)):
-        yield Finding("detects", edit.path, f"{edit.path}: code asks whether it is under test, or ends the process")
-    if answers := sorted(_answers(new) - _answers(old)):
-        made_for = [answer for answer in answers if not values or set(answer) <= values]
-        if made_for:
-            question, answer = made_for[0]
-            yield Finding("hard-coded", edit.path, f"{edit.path}: answers {answer} when asked for {question}")
+    if _detections(edit.path, new) > _detections(edit.path, old):
+        text = f"{edit.path}: code asks whether it is under test, ends the process, or equals everything"
+        yield Finding("detects", edit.path, text)
+    fresh = sorted(_answers(edit.path, new) - _answers(edit.path, old))
+    made_for = [
+        (asked, answered)
+        for asked, answered in fresh
+        if (not values or {asked, answered} <= values) and not {asked, answered} <= TRIVIAL
+    ]
+    if made_for:
+        asked, answered = made_for[0]
+        yield Finding("hard-coded", edit.path, f"{edit.path}: answers {answered} when asked for {asked}")
 
 
-def _answers(source: str) -> set[tuple[str, str]]:
-    """(compared literal, returned literal) of every `if x == literal: return literal`."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return set()
-    found: set[tuple[str, str]] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.If(
-                test=ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=asked)]),
-                body=[ast.Return(value=ast.Constant(value=answer))],
-            ):
-                found.add((repr(asked), repr(answer)))
-            case ast.IfExp(
-                test=ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=asked)]),
-                body=ast.Constant(value=answer),
-            ):
-                found.add((repr(asked), repr(answer)))
-            case _:
-                continue
-    return found
+def _detections(path: str, source: str) -> int:
+    tree = integrity_python.parse(source) if path.endswith(".py") else None
+    return integrity_python.detections(tree) if tree else len(integrity_syntax.DETECTS.findall(source))
+
+
+def _answers(path: str, source: str) -> set[tuple[str, str]]:
+    if path.endswith(".py"):
+        tree = integrity_python.parse(source)
+        return integrity_python.answers(tree) if tree else set()
+    return integrity_syntax.answers(source)
 
 
 def literals_of(sources: Sequence[str]) -> frozenset[str]:
     """The literals in the text of tests, for `inspect`."""
     found: set[str] = set()
     for source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        found |= {repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        tree = integrity_python.parse(source)
+        found |= integrity_python.literals(tree) if tree else integrity_syntax.literals(source)
     return frozenset(found)

@@ -1,9 +1,12 @@
 """The `agent` strategy: the model drives with tools until it is done, and the tests have the last word."""
 
+from msgspec.structs import replace
+
 from tcoder.agent import halt
 from tcoder.agent.proof import Proof, needs_change
 from tcoder.agent.turn import Turn
-from tcoder.agent.verdict import Ending, done
+from tcoder.agent.verdict import Ending, done, stopped
+from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.messages import AssistantMessage
 from tcoder.tools.checks import describe
 
@@ -12,7 +15,39 @@ CUT_OFF = "not run: your answer reached the output limit, so this call may be in
 
 
 async def run(turn: Turn) -> Ending:
-    """Answer the last message of the conversation. Raises `Halt`, `ModelError`."""
+    """Answer the last message of the conversation. Raises `ModelError`, and `Halt` when nothing had been changed.
+    A turn that ends without a proof leaves its best attempt, never the last by accident."""
+    try:
+        ending = await _drive(turn)
+    except halt.Halt as stop:
+        if not turn.changed:
+            raise
+        return await _stopped(turn, stop)
+    if ending.verified is False and (kept := await turn.tries.keep_best()):
+        return replace(ending, reason=f"{ending.reason}; {kept}")
+    turn.tries.kept()
+    return ending
+
+
+async def _stopped(turn: Turn, stop: halt.Halt) -> Ending:
+    """The model may not go on: what it left is proven if tests have not told of it yet, and held against the attempts
+    before."""
+    proof: Proof | None = None
+    try:
+        if turn.tries.pending and turn.env.checks is not None:
+            proof = await turn.prove(anyway=True)
+        kept = await turn.tries.keep_best() if proof is None or proof.verified is not True else ""
+        if kept and turn.env.checks is not None:
+            proof = await turn.prove(anyway=True)
+    except TcoderError as error:
+        turn.warn("tests", f"the tests could not be run at the end: {error}")
+        return stopped(stop, turn.state)
+    turn.tries.kept()
+    ending = stopped(stop, turn.state, proof)
+    return replace(ending, reason=f"{ending.reason}; {kept}") if kept else ending
+
+
+async def _drive(turn: Turn) -> Ending:
     attempts = empty = 0
     disproven, proof = "", None
     while True:
@@ -57,4 +92,6 @@ def _feedback(turn: Turn, proof: Proof) -> str:
     report = turn.state.checks
     shown = describe(report) if report else ""
     gone = f"\nThese no longer run: {', '.join(proof.vanished[:10])}" if proof.vanished else ""
-    return f"tcoder ran the tests after your change: {proof.why}.{gone}\n\n{shown}\n\nFix the cause and finish."
+    tried = turn.tries.feedback()
+    parts = (f"tcoder ran the tests after your change: {proof.why}.{gone}", shown, tried, "Fix the cause and finish.")
+    return "\n\n".join(part for part in parts if part)

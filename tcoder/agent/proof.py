@@ -1,9 +1,12 @@
 """What the tests prove about a task: pure judgement over two reports."""
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tcoder.agent.integrity import Finding
 from tcoder.protocol.checks import CheckReport, TestResult
 
 
@@ -11,7 +14,10 @@ class Proof(Struct, frozen=True):
     """`verified`: True = what should pass passes, False = it does not, None = nothing could be said (`why`).
 
     `missing` are tests that should pass and do not; `tolerated` failed before and are not what the task is about;
-    `vanished` ran before and no longer do.
+    `vanished` ran before and no longer do; `flaky` failed and passed with nothing changed. `unmended` failed at first
+    and still do as they were then, whatever became of them. `doubts` say in a sentence each why passing tests may
+    prove less; with `informs` the task was to change tests, so that they decide nothing. `passed` counts the tests
+    that pass.
     """
 
     verified: bool | None
@@ -19,6 +25,11 @@ class Proof(Struct, frozen=True):
     missing: tuple[TestResult, ...] = ()
     tolerated: tuple[str, ...] = ()
     vanished: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    unmended: tuple[TestResult, ...] = ()
+    doubts: tuple[str, ...] = ()
+    informs: bool = False
+    passed: int = 0
 
 
 _ABOUT_TESTS = re.compile(r"\b(tests?|testing|suite|pytest|fail\w*|fix\w*|repair\w*|broken|green|bugs?|pass)\b", re.I)
@@ -39,8 +50,43 @@ def needs_change(task: str) -> bool:
     return not _QUESTION.match(task) and not task.rstrip().endswith("?")
 
 
+_CHANGES_TESTS = re.compile(
+    r"\b(?:writ\w*|add\w*|updat\w*|chang\w*|edit\w*|renam\w*|remov\w*|delet\w*|rewrit\w*|refactor\w*|mov\w*|skip\w*"
+    r"|adjust\w*|adapt\w*|correct\w*|migrat\w*|convert\w*|split\w*|clean\w*|disabl\w*|extend\w*|improv\w*)\b"
+    r"(?:\W+\w+){0,5}?\W+(?:unit\W+|regression\W+)?(?:tests?|specs?|assertions?|fixtures?|conftest|test[- ]?suite)\b"
+    r"|\b(?:tests?|expectations?|assertions?)\b(?:\W+\w+){0,2}?\W+(?:(?:is|are|itself)\W+)?(?:wrong|outdated|obsolete"
+    r"|incorrect|stale|mistaken)\b",
+    re.I,
+)
+_NEVER = re.compile(
+    r"\b(?:don'?t|do not|never|without|not)\W+(?:\w+\W+){0,2}?(?:\w*ing|chang\w*|edit|touch|modify)\b", re.I
+)
+
+
+def changes_tests(task: str) -> bool:
+    """Whether a task asks for tests to be changed, so that changed tests are what was wanted."""
+    found = _CHANGES_TESTS.search(task)
+    return bool(found) and not _NEVER.search(task[: found.end()] if found else "")
+
+
+def weigh(task: str, proof: Proof, findings: Sequence[Finding]) -> Proof:
+    """The proof with all that speaks against it. Tests that fail as they were at the start are not mended, whatever
+    they say now; anything else is a doubt that `verified` carries."""
+    informs = changes_tests(task)
+    doubts = (*proof.doubts, *(finding.text for finding in findings))
+    if proof.unmended and proof.verified is not False and not informs:
+        names = ", ".join(test.id for test in proof.unmended[:3])
+        why = f"as they were at the start, {len(proof.unmended)} tests still fail: {names}"
+        return replace(proof, verified=False, why=why, missing=proof.unmended, doubts=doubts, informs=informs)
+    why = proof.why
+    if proof.verified and doubts and not informs:
+        why = f"{why}, but see the warnings: {doubts[0]}"
+    return replace(proof, why=why, doubts=doubts, informs=informs)
+
+
 def judge(task: str, baseline: CheckReport | None, final: CheckReport | None) -> Proof:
-    """Hold the final run against the one before the first edit. Without a baseline every failure counts."""
+    """Hold the final run against the one before the first edit. Without a baseline every failure counts. A test that
+    was flaky before is not counted as fixed."""
     if final is None:
         return Proof(None, "no tests were run")
     if final.problem:
@@ -54,21 +100,32 @@ def judge(task: str, baseline: CheckReport | None, final: CheckReport | None) ->
     old_count = about_tests(task)
     missing: list[TestResult] = []
     tolerated: list[str] = []
+    flaky = tuple(dict.fromkeys((*(baseline.flaky if baseline else ()), *final.flaky)))
     for test in final.failing:
         old = before.get(test.id)
         if old is not None and old.outcome in ("failed", "error") and not old_count:
             tolerated.append(test.id)
-        else:
+        elif test.id not in flaky:
             missing.append(test)
     vanished = tuple(
         test.id for test in before.values() if test.outcome in ("passed", "failed") and test.id not in after
     )
+    said = Proof(None, "", tuple(missing), tuple(tolerated), vanished, flaky, passed=final.passed)
     if missing:
-        return Proof(False, f"{len(missing)} tests fail", tuple(missing), tuple(tolerated), vanished)
+        return replace(said, verified=False, why=f"{_tests(len(missing))} {'fails' if len(missing) == 1 else 'fail'}")
     if vanished:
-        return Proof(False, f"{len(vanished)} tests no longer run", (), tuple(tolerated), vanished)
+        return replace(said, verified=False, why=f"{_tests(len(vanished))} no longer run")
     if final.exit_code not in (0, None) and not tolerated:
-        return Proof(False, f"{final.command} ended with exit code {final.exit_code}", (), (), vanished)
+        if final.failing:  # flaky ones alone
+            return replace(said, why=f"{', '.join(flaky[:3])} failed and passed with nothing changed")
+        return replace(said, verified=False, why=f"{final.command} ended with exit code {final.exit_code}")
     if not final.passed:
-        return Proof(None, f"no test passes: {len(tolerated)} could not be run or fail as before", (), tuple(tolerated))
-    return Proof(True, f"{final.passed} tests pass", (), tuple(tolerated), vanished)
+        return replace(said, why=f"no test passes: {len(tolerated)} fail as before or could not be run")
+    failed = [test.id for test in baseline.failing] if baseline else []
+    if old_count and failed and set(failed) <= set(flaky):
+        return replace(said, why=f"the tests that failed are flaky, so nothing shows a repair: {', '.join(failed[:3])}")
+    return replace(said, verified=True, why=f"{_tests(final.passed)} pass")
+
+
+def _tests(count: int) -> str:
+    return f"{count} test" if count == 1 else f"{count} tests"

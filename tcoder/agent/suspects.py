@@ -1,5 +1,6 @@
 """Where the cause of a failure may be: ranked from what failing and passing tests ran, stack frames, and the index."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
@@ -48,7 +49,7 @@ def rank(
                 if suspect.score > 0:
                     found.append(suspect)
     found += _at_import(at_import, found, units)
-    found += _constants(found, units)
+    found += _constants(found, units, failing)
     return tuple(sorted(found, key=lambda one: (-one.score, one.unit.length, one.unit.path))[:MAX_SUSPECTS])
 
 
@@ -144,9 +145,12 @@ def _at_import(
     return found
 
 
-def _constants(suspects: Iterable[Suspect], units: Mapping[str, Sequence[Unit]]) -> list[Suspect]:
+def _constants(
+    suspects: Iterable[Suspect], units: Mapping[str, Sequence[Unit]], failing: Sequence[TestResult]
+) -> list[Suspect]:
     """Statements outside of functions run at import, which no test's trace shows: they are as suspicious as a share of
-    the functions that use them."""
+    the functions that use them. In a long one those lines come first that share words with what the tests say."""
+    said = [words for test in failing[:3] if (words := _words(f"{test.id}\n{test.message}"))]
     found: list[Suspect] = []
     ranked = sorted(suspects, key=lambda one: -one.score)
     for path, pieces in units.items():
@@ -157,5 +161,34 @@ def _constants(suspects: Iterable[Suspect], units: Mapping[str, Sequence[Unit]])
             user = next((one for one in ranked if one.unit.path == path and names & one.unit.uses), None)
             if user:
                 why = (f"{user.unit.name} uses it",)
-                found.append(Suspect(unit, user.score * CONSTANT_SHARE, why, (unit.line,)))
+                lines = _alike(unit, said) or (unit.line,)
+                found.append(Suspect(unit, user.score * CONSTANT_SHARE, why, lines))
     return found
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Za-z]{2,}|\d+", text)}
+
+
+def _alike(unit: Unit, said: Sequence[set[str]]) -> tuple[int, ...]:
+    """Lines of a table, those first that share the longest beginnings of words with the failures; rare words count
+    more than those that stand on many lines."""
+    lines = {unit.line + at: _words(text) for at, text in enumerate(unit.text)}
+    common: dict[str, int] = {}
+    for words in lines.values():
+        for word in words:
+            common[word] = common.get(word, 0) + 1
+
+    def score(words: set[str]) -> float:
+        return max(
+            (
+                len(word) / common[word]
+                for word in words
+                for spoken in said
+                if any(other.startswith(word) or word.startswith(other) for other in spoken)
+            ),
+            default=0.0,
+        )
+
+    scores = {line: score(words) for line, words in lines.items()}
+    return tuple(sorted((line for line in lines if scores[line]), key=lambda line: (-scores[line], line)))

@@ -3,21 +3,20 @@
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Protocol
 
-from tcoder.agent import breaker, budget, compaction, context, halt, permission
+from tcoder.agent import breaker, budget, compaction, context, halt, permission, proving
 from tcoder.agent.environment import Environment
-from tcoder.agent.proof import Proof, judge
+from tcoder.agent.proof import Proof
 from tcoder.agent.situation import situation
 from tcoder.agent.state import SessionState
+from tcoder.agent.trying import Tries
 from tcoder.models import routing
 from tcoder.protocol.checks import CheckPhase, CheckReport
-from tcoder.protocol.edits import Cause, Edit, Patch
-from tcoder.protocol.errors import DeniedError, ModelError, TcoderError
+from tcoder.protocol.edits import Cause, Checkpoint, Edit, Patch
+from tcoder.protocol.errors import DeniedError, ModelError, TcoderError, ToolError
 from tcoder.protocol.events import (
     CheckpointMade,
-    ChecksRan,
     Delta,
     Event,
     MessageUnqueued,
@@ -29,7 +28,6 @@ from tcoder.protocol.events import (
     OutputDelta,
     PatchApplied,
     PlanChanged,
-    Progress,
     Recorded,
     ToolFinished,
     ToolStarted,
@@ -44,7 +42,6 @@ from tcoder.protocol.variant import ModelVariant
 from tcoder.tools.base import Kind, Reply, ToolContext
 from tcoder.tools.edit import apply
 from tcoder.tools.outputs import Outputs
-from tcoder.workspace import checks
 
 SHOWN_KEPT = 4_000
 
@@ -86,7 +83,8 @@ class Turn:
         self._steps: list[breaker.Step] = []
         self._low: set[str] = set()
         self._running: ToolCall | None = None
-        self._checkpointed = False
+        self.start = self.start_tree = ""
+        self.tries = Tries(self)
         self._changed_since_checkpoint = False
         self._reason = ""
         self._shown = ""
@@ -96,7 +94,7 @@ class Turn:
             index=env.index,
             runner=env.runner,
             emit=self.show_output,
-            run_checks=lambda select: self.run_checks("attempt", select),
+            run_checks=self._run_tests,
             set_plan=self._set_plan,
             outputs=Outputs(env.private, env.budget.tool_output),
         )
@@ -115,6 +113,11 @@ class Turn:
     @property
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started
+
+    @property
+    def runs_a_tool(self) -> bool:
+        """Whether a call of the model runs just now, whose time is counted already."""
+        return self._running is not None
 
     @property
     def changed(self) -> bool:
@@ -213,11 +216,11 @@ class Turn:
         variant = request.variant
         reason = reason or ("" if aside else self._reason)
         self.record(ModelAsked(number, variant.name, variant.id, reason, not broken, broken, aside))
+        if self.env.outlines is not None:
+            self.env.outlines.leave()
         began = time.monotonic()
         partial: list[str] = []
         reply: ModelReply | None = None
-        if self.env.outlines is not None:
-            self.env.outlines.leave()
         try:
             async for part in self.env.model.stream(request):
                 if isinstance(part, ModelReply):
@@ -277,11 +280,16 @@ class Turn:
             title, kind = tool.title(args), tool.kind
             self.record(ToolStarted(call, title))
             started = True
+            if why := self.tries.refuse_command(call):
+                raise ToolError(why)
             await permission.require(self, call, tool, args)
             if kind in ("edit", "shell") and call.name != "test":
                 await self.before_change(kind, f"{call.name} {title}"[:200], tool.touches(args).paths)
+            before = self.tries.before_edit(tool.touches(args).paths) if kind == "edit" else {}
             began = time.monotonic()
             reply = await tool.run(args, self.tools)
+            if before and (why := self.tries.refuse_edit(before)):
+                raise ToolError(why)
             content = self.tools.outputs.fit(reply.content, call.name)
             result = ToolResult(call.id, content, reply.status, reply.display, reply.images)
         except DeniedError as error:
@@ -299,6 +307,7 @@ class Turn:
             if not started:
                 self.record(ToolStarted(call, title))
             self.record(ToolFinished(call.id, call.name, result, spent))
+        self.tries.ran(call, kind, result.content if result.status == "error" else "")
         if kind in ("edit", "shell"):
             await self.after_change(Cause("edit" if kind == "edit" else "shell", title[:200], call_id=call.id))
         return result
@@ -328,7 +337,7 @@ class Turn:
         if self._changed_since_checkpoint:
             await self._make_checkpoint(f"before {about}")
         if kind == "edit" and self.env.checks and self.state.baseline is None and not self.changed:
-            await self.run_checks("baseline")
+            await proving.run(self, "baseline", again=True)
 
     async def after_change(self, cause: Cause) -> Patch | None:
         """Record what changed since `before_change` as a patch of this turn."""
@@ -338,7 +347,7 @@ class Turn:
 
     async def after_interrupt(self) -> None:
         """Record what an interrupted tool left behind, so that it can be undone."""
-        if self._checkpointed:
+        if self.start:
             await self.after_change(Cause("shell", "left behind when the turn ended"))
 
     async def _record_patch(self, recorded: tuple[Patch, str] | None) -> Patch | None:
@@ -352,17 +361,39 @@ class Turn:
 
     async def checkpoint(self, summary: str = "before the turn") -> None:
         """The checkpoint at the beginning of this turn, made once."""
-        if not self._checkpointed:
-            self._checkpointed = True
-            await self._make_checkpoint(summary)
+        if not self.start:
+            made = await self._make_checkpoint(summary)
+            self.start, self.start_tree = made.id, made.tree
 
-    async def _make_checkpoint(self, summary: str) -> None:
+    async def _make_checkpoint(self, summary: str) -> Checkpoint:
         ledger = await self.env.ledger()
         made = await ledger.checkpoint(Cause("checkpoint", summary, turn=self.state.turn))
         self._changed_since_checkpoint = False
         self.record(CheckpointMade(made))
         for uncovered in made.uncovered:
             self.warn("checkpoint", f"not covered by checkpoints: {uncovered}")
+        return made
+
+    async def mark(self, summary: str) -> str:
+        """Keep the tree as it is now as a checkpoint; its id."""
+        return (await self._make_checkpoint(summary)).id
+
+    async def differs_from(self, checkpoint_id: str) -> bool:
+        """Whether the tree is another than at a checkpoint of this session."""
+        ledger = await self.env.ledger()
+        return await ledger.tree() != await ledger.tree(checkpoint_id)
+
+    async def roll_back(self, checkpoint_id: str) -> None:
+        """Bring the files back to a checkpoint, the user's own changes left alone. Raises `WorkspaceError`."""
+        ledger = await self.env.ledger()
+        known = {patch.id: patch for patch in self.state.patches}
+        patch = await ledger.rollback(checkpoint_id)
+        for one in ledger.patches:
+            if known.get(one.id) != one:
+                self.record(PatchApplied(one))
+        self._changed_since_checkpoint = True
+        self.tools.seen.clear()
+        await self.env.index.changed(change.path for change in patch.files)
 
     async def apply(self, edits: tuple[Edit, ...], cause: Cause) -> tuple[Reply, Patch | None]:
         """Edit files as tcoder itself (the guided strategy), recorded like a model's edit. Raises `PatchError`."""
@@ -375,31 +406,15 @@ class Turn:
     async def run_checks(self, phase: CheckPhase, select: tuple[str, ...] = ()) -> CheckReport:
         """Run the project's tests and record what they said. A full run before the first change is the baseline.
         Raises `WorkspaceError` when it is not known how the project is tested."""
-        command = self.env.checks
-        if command is None:
-            raise TcoderError("it is not known how this project is tested", "set it with --test-cmd")
-        self.check_budget()
-        self.emit(Progress(f"running {command.command}"))
-        began = time.monotonic()
-        report = await checks.run(
-            command, self.env.runner, select=select, timeout_s=self._checks_timeout_s(), root=self.env.root
-        )
-        if self._running is None:
-            self.tools_s += time.monotonic() - began
-        if phase == "attempt" and not select and self.state.baseline is None and not self.changed:
-            phase = "baseline"
-        self.record(ChecksRan(phase, report))
+        return await proving.run(self, phase, select)
+
+    async def _run_tests(self, select: tuple[str, ...]) -> CheckReport:
+        """The model runs tests: the baseline before the first change, an attempt after one."""
+        report = await proving.run(self, "attempt", select, again=not self.changed)
+        await self.tries.record(report)
         return report
 
-    def _checks_timeout_s(self) -> float:
-        limit = self.env.budget.max_time_s
-        left = self.env.checks_timeout_s if limit is None else max(1.0, limit - self.elapsed_s)
-        return min(left, self.env.checks_timeout_s)
-
-    async def prove(self) -> Proof:
-        """Run all tests now, after the last edit, and hold them against the baseline."""
-        final: CheckReport | None = None
-        if self.env.checks is not None:
-            with suppress(DeniedError):
-                final = await self.run_checks("final")
-        return judge(self.task, self.state.baseline, final)
+    async def prove(self, *, anyway: bool = False) -> Proof:
+        """Run all tests now, after the last edit, and hold them against the baseline; recorded as an attempt. `anyway`
+        = even when the budget of the model is spent."""
+        return await proving.prove(self, anyway=anyway)

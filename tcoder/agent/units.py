@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tcoder.protocol.location import Symbol
 
@@ -16,7 +16,8 @@ class Unit(Struct, frozen=True):
     or what a statement outside of functions defines. `signature` is its head in one line with the first line of its
     docstring; `uses` are the names it mentions; `body` is its first line that can be changed, `head` the line of its
     `def`, `defaults` whether that gives any; `branches` are the lines of its conditions, each with the first lines of
-    what it decides about."""
+    what it decides about; `text` are the lines of a statement outside
+    of functions that has several."""
 
     path: str
     name: str
@@ -29,6 +30,7 @@ class Unit(Struct, frozen=True):
     head: int = 0
     defaults: bool = False
     branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    text: tuple[str, ...] = ()
 
     @property
     def length(self) -> int:
@@ -45,7 +47,13 @@ def cut(path: str, source: str) -> tuple[Unit, ...]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return ()
-    return tuple(_units(path, tree.body, ""))
+    lines = source.split("\n")
+    return tuple(
+        structs.replace(unit, text=tuple(lines[unit.line - 1 : unit.end_line]))
+        if unit.kind == "statement" and unit.length > 1
+        else unit
+        for unit in _units(path, tree.body, "")
+    )
 
 
 def of_symbols(path: str, source: str, symbols: Sequence[Symbol]) -> tuple[Unit, ...]:

@@ -32,10 +32,12 @@ def done(answer: str, proof: Proof | None, *, wanted_change: bool) -> Ending:
     return Ending("done", ExitCode.DONE, answer, proof.verified, proof.why, warnings)
 
 
-def stopped(stop: Halt, state: SessionState) -> Ending:
-    """A turn that was stopped: what had been proven before stays said, but nothing more."""
+def stopped(stop: Halt, state: SessionState, proof: Proof | None = None) -> Ending:
+    """A turn that was stopped: what was proven after the last edit is said, and nothing more."""
+    if proof is not None:
+        return Ending(stop.status, stop.code, stop.message, proof.verified, str(stop), _warnings(proof))
     verified: bool | None = None
-    if state.checks is not None and state.patches and not state.edited_since_checks:
+    if state.checks is not None and state.patches and not state.edited_since_checks and not state.checks.partial:
         verified = state.checks.ok
     return Ending(stop.status, stop.code, stop.message, verified, str(stop))
 
@@ -48,6 +50,9 @@ def _warnings(proof: Proof) -> tuple[str, ...]:
         warnings.append(f"{len(proof.tolerated)} tests failed before and still do: {', '.join(proof.tolerated[:5])}")
     if proof.vanished:
         warnings.append(f"{len(proof.vanished)} tests no longer run: {', '.join(proof.vanished[:5])}")
+    if proof.flaky:
+        warnings.append(f"flaky, not counted as fixed: {', '.join(proof.flaky[:5])}")
+    warnings += proof.doubts
     return tuple(warnings)
 
 

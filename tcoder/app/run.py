@@ -73,7 +73,7 @@ def read_task(options: Options) -> str:
     added. Raises `UsageError`."""
     text = options.task or ""
     if text == options.log == "-":
-        raise UsageError("the task and the log cannot both come from stdin", "say the task in words: --task TEXT --log -")
+        raise UsageError("the task and the log cannot both come from stdin", "name the task: --task TEXT --log -")
     if text == "-":
         text = sys.stdin.buffer.read(4 * MAX_TASK).decode("utf-8", "replace")
     if options.log:

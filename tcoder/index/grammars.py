@@ -52,3 +52,9 @@ def captures(data: bytes, language: str) -> list[Capture]:
         kind = next(name for name in nodes if name not in ("name", "parent", "body") and name[0] != "_")
         found.append(Capture(rank, kind, nodes[kind][0], nodes))
     return found
+
+
+def root(data: bytes, language: str) -> Node:
+    """The root of a file's syntax tree."""
+    parser, _ = _grammar(language)
+    return parser.parse(data).root_node

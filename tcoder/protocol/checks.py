@@ -62,7 +62,9 @@ class CheckCommand(Struct, frozen=True):
 
 class CheckReport(Struct, frozen=True):
     """What one run said. `problem` is why it says nothing (not collected, crashed, timed out, unreadable), else empty.
-    `output` is the tail of what was printed, within a budget."""
+    `output` is the tail of what was printed, within a budget. `flaky` are tests that failed and then passed, or the
+    other way round, with nothing changed in between. `warnings` are the first that the runner gave, each once;
+    `coverage` is in percent, None when it was not measured."""
 
     command: str
     runner: str
@@ -72,6 +74,9 @@ class CheckReport(Struct, frozen=True):
     problem: str = ""
     output: str = ""
     partial: bool = False
+    flaky: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    coverage: float | None = None
 
     def count(self, *outcomes: TestOutcome) -> int:
         return sum(test.outcome in outcomes for test in self.tests)

@@ -60,7 +60,7 @@ def test_the_best_attempt_has_the_fewest_failures_then_the_smallest_diff() -> No
     tries = [attempt(1, 2, "+++++"), attempt(2, 1, "++++"), attempt(3, 1, "++"), attempt(4, -1)]
     assert best(tries) == tries[2]
     assert best([attempt(1, -1)]) is None
-    assert "try 3 (better)" in tell(tries)
+    assert "try 3 (better, 3 → 1 failing)" in tell(tries)
 
 
 def test_the_same_error_has_the_same_signature_whatever_the_values() -> None:
@@ -187,7 +187,7 @@ def test_a_misspelt_name_is_corrected_without_a_model() -> None:
 def test_the_schedule_is_finite_and_begins_with_what_is_likely() -> None:
     far = Suspect(UNIT, 0.1)
     moves = list(schedule([SUSPECT, far], can_fill=True))
-    assert [move.kind for move in moves[:4]] == ["edits", "fill", "edits", "fill"]
+    assert [move.kind for move in moves[:4]] == ["edits", "rewrite", "fill", "edits"]
     assert moves[0].suspect is SUSPECT
     assert {move.suspect.score for move in moves} == {1.0, 0.1}
     assert "fill" not in {move.kind for move in schedule([SUSPECT], can_fill=False)}

@@ -119,7 +119,7 @@ def test_undo_and_redo_from_the_command_line(desk: Desk, serve: Any) -> None:
     assert desk.run("redo").code == 0
     assert "return a + b" in (desk.root / "calc.py").read_text()
     rows = json.loads(desk.run("timeline", "--json").out)
-    assert [row["id"] for row in rows] == ["c1", "p1", "c2", "p2", "p3"]
+    assert [row["id"] for row in rows] == ["c1", "p1", "c2", "c3", "p2", "p3"]
     assert "a + b" in desk.run("diff").out
 
 

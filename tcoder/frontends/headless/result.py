@@ -155,6 +155,7 @@ class Collector:
         self._before: CheckReport | None = None
         self._after: CheckReport | None = None
         self._attempts: list[AttemptSummary] = []
+        self._begun = 0
         self._questions: dict[str, tuple[str, Question]] = {}
         self._titles: dict[str, str] = {}
         self._denied: dict[str, Denied] = {}
@@ -171,6 +172,7 @@ class Collector:
             case SessionStarted() | SessionResumed():
                 self._session_id, self._variant = event.session_id, event.variant
             case TurnStarted():
+                self._begun = len(self._attempts)
                 self._task = self._task or "".join(p.text for p in event.message.parts if isinstance(p, TextPart))
             case ModelAsked():
                 self._stop, self._asked_model = event.variant, event.model
@@ -187,6 +189,8 @@ class Collector:
             case ChecksRan():
                 self._after = event.report
             case AttemptRecorded(attempt=attempt):
+                earlier, now = self._attempts[: self._begun], self._attempts[self._begun :]
+                self._attempts = [*earlier, *(one for one in now if one.number != attempt.number)]
                 self._attempts.append(
                     AttemptSummary(
                         attempt.number, attempt.hypothesis, attempt.verdict, attempt.failing_before,

@@ -26,6 +26,7 @@ STATUS = {
     NOTHING_COLLECTED: "no tests were found",
 }
 _UNITTEST = re.compile(r"-m\s+unittest\b")
+_OPTIONS = "--continue-on-collection-errors -o cache_dir=$TCODER_CHECKS/cache"
 _OWN_PATH = re.compile(r"\bPYTHONPATH=(?=\S)")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _SUMMARY = re.compile(r"^(FAILED|ERROR) (\S.*?)(?: - (.*))?$", re.M)
@@ -46,7 +47,7 @@ def pytest_environment(plugins: tuple[str, ...] = ("tcoder_pytest_report",)) -> 
     """Makes every pytest below the command load the plugins and keep its cache and coverage data out of the tree."""
     options = " ".join(f"-p {plugin}" for plugin in plugins)
     return {
-        "PYTEST_ADDOPTS": f"{options} --continue-on-collection-errors -o cache_dir=$TCODER_CHECKS/cache $PYTEST_ADDOPTS",
+        "PYTEST_ADDOPTS": f"{options} {_OPTIONS} $PYTEST_ADDOPTS",
         "PYTHONPATH": "$TCODER_CHECKS${PYTHONPATH:+:$PYTHONPATH}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "COVERAGE_FILE": "$TCODER_CHECKS/coverage",
@@ -155,7 +156,7 @@ _COLLECTION_ERROR = re.compile(r"^E\s+(.*)$", re.M)
 
 
 def _collected(test: TestResult) -> TestResult:
-    """A test file that could not be imported, told as pytest prints it: the error and its frames instead of the text."""
+    """A test file that could not be imported, as pytest prints it: the error and its frames instead of the text."""
     said = _COLLECTION_ERROR.findall(test.message)
     if not said or test.frames:
         return test

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from tcoder.agent import ci_log  # noqa: E402 - found through the path above
+from tcoder.agent import ci_log
 
 STAMP = "2026-11-30T10:00:00.1234567Z "
 NOISE = (
