@@ -315,6 +315,9 @@ async def test_a_killed_ledger_finds_its_trees_and_makes_up_for_its_refs(tmp_pat
     done = subprocess.run([sys.executable, "-c", script, str(root), str(tmp_path / "state")])
     assert done.returncode == -9
     log = next((tmp_path / "state" / "ledger").rglob("s1.jsonl"))
+    refs_folder = root / ".git" / "refs" / "tcoder" / "s1"
+    refs_folder.mkdir(parents=True, exist_ok=True)
+    (refs_folder / "p1.lock").touch()  # killed while it wrote a ref
     with log.open("ab") as file:
         file.write(b'{"type":"patch","pat')
     ledger = await Ledger.open(root, tmp_path / "state", "s1")
@@ -339,6 +342,7 @@ async def test_a_ref_that_is_locked_is_written_later(tmp_path: Path) -> None:
     folder = root / ".git" / "refs" / "tcoder" / "s1"
     folder.mkdir(parents=True)
     (folder / "c1.lock").touch()
+    os.utime(folder / "c1.lock", (2**31, 2**31))  # somebody keeps it fresh
     await ledger.checkpoint(EDIT)
     await ledger.close()
     assert "clean-up" in ledger.uncovered[0]

@@ -20,7 +20,7 @@ from tcoder.workspace.git.objects import ObjectStore
 from tcoder.workspace.ledger.log import Log
 
 PREFIX = "refs/tcoder/"
-STALE_LOCK_S = 10.0
+STALE_LOCK_S = 1.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 
 
@@ -117,9 +117,7 @@ def write_refs(folder: Path, refs: Mapping[str, str]) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     for name, commit in refs.items():
         lock = folder / f"{name}.lock"
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - lock.stat().st_mtime > STALE_LOCK_S:  # of a tcoder that was killed: the session is ours
-                lock.unlink()
+        _outwait(lock)
         fd = os.open(lock, flags, 0o666)
         try:
             with os.fdopen(fd, "wb") as file:
@@ -130,6 +128,18 @@ def write_refs(folder: Path, refs: Mapping[str, str]) -> None:
         except OSError:
             lock.unlink(missing_ok=True)
             raise
+
+
+def _outwait(lock: Path) -> None:
+    """Give a lock time to go, and remove one that stays as it is: git packs refs in less, the session is nobody
+    else's, so it was left by a tcoder that was killed."""
+    until = time.monotonic() + STALE_LOCK_S
+    with contextlib.suppress(FileNotFoundError):
+        while time.time() - lock.stat().st_mtime < STALE_LOCK_S:
+            if time.monotonic() > until:
+                return
+            time.sleep(0.02)
+        lock.unlink()
 
 
 def _message(name: str, cause: Cause) -> str:
