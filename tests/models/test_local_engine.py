@@ -17,6 +17,7 @@ from support.tiny_gguf import write_tiny_gguf
 
 from tcoder.models.local.engine import EngineSettings, hold_engine
 from tcoder.models.local.engine_files import EngineFiles, engine_name
+from tcoder.models.local.engine_server import MEMORY
 from tcoder.models.local.folders import LocalFolders
 from tcoder.models.local.local import LocalModel
 from tcoder.protocol.errors import ModelError
@@ -145,7 +146,7 @@ async def test_engines_do_not_inherit_secrets(
     assert registration is not None
     environment = Path(f"/proc/{registration.pid}/environ").read_bytes()
     assert b"do-not-pass-on" not in environment
-    assert b"OMP_WAIT_POLICY=PASSIVE" in environment
+    assert b"GOMP_SPINCOUNT=20000" in environment
     lease.close()
 
 
@@ -261,7 +262,7 @@ async def test_threads_are_measured_and_remembered(folders: LocalFolders) -> Non
     model = LocalModel(threads=0, idle_s=0, context=512, folders=folders, on_note=notes.append, command=QUICK)
     endpoint = await model.ensure_engine("local/tiny")
     assert notes[0] == "measuring how many threads are best"
-    remembered = json.loads((folders.state / "threads.json").read_bytes())["local/tiny"]
+    remembered = json.loads((folders.state / MEMORY).read_bytes())["local/tiny"]
     assert remembered["threads"]["generation"] == endpoint.threads
     assert remembered["speed"]["prompt"] > 0
     await model.close()
@@ -275,7 +276,7 @@ async def test_threads_are_measured_and_remembered(folders: LocalFolders) -> Non
 async def test_slow_answers_make_the_engine_measure_again(folders: LocalFolders) -> None:
     model = LocalModel(idle_s=0, context=512, folders=folders, command=(*QUICK, "slowing"))
     endpoint = await model.ensure_engine("local/tiny")
-    remembered = folders.state / "threads.json"
+    remembered = folders.state / MEMORY
     before = remembered.read_bytes()
     for number in range(3):
         await reply(model, longer(ask(f"Question {number}")))

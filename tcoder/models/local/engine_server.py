@@ -29,6 +29,9 @@ from tcoder.models.local.weights_store import human
 
 _SPARE_BYTES = 400 << 20
 
+MEMORY = "threads.2.json"
+"""Where choices are kept. Counted up when what was measured before no longer holds, as for another way of waiting."""
+
 
 class Backend(Protocol):
     """What runs the model; see `engine_llama.Llama`."""
@@ -151,7 +154,7 @@ class _Engine:
         self._backend = backend
         self._report = report
         self._files = files
-        self._memory = Path(order.state) / "threads.json"
+        self._memory = Path(order.state) / MEMORY
         self._cores = usable_cores()
         self._port = 0
         self._started = time.time()

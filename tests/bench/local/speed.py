@@ -2,8 +2,8 @@
 
 For each model whose weights are there: seconds to load, prompt and generation tokens per second for each pair of
 thread counts that the engine would try, median and best of N rounds (alternating, so that a busy moment hits all of
-them), and peak memory. `--policies` compares how waiting threads behave: `passive` sleeps (what tcoder uses), `active`
-spins (the library's own), `brief` spins for some microseconds.
+them), and peak memory. `--policies` compares how waiting threads behave: `brief` spins for some microseconds (what
+tcoder uses), `passive` sleeps at once, `active` spins on (the library's own).
 """
 
 import argparse
