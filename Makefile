@@ -17,7 +17,7 @@ demo: $(READY)  ## fix a failing test in a real repository with a real model: MO
 	$(BIN)/python demos/run.py --model $(MODEL)
 
 test: $(READY) lint  ## style, types, layers, tests
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --max-worker-restart 0  # a crash is told instead of waited for
 
 lint: $(READY)
 	$(BIN)/ruff check .

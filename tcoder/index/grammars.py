@@ -18,6 +18,12 @@ _FAMILIES = {
 }
 
 
+# The scanners of these look any character up in a table of 8-bit ones and read past its end, which kills the process
+# for the high ones. They are shown a letter for each byte beyond ASCII; names are read from the file itself.
+_EIGHT_BIT = frozenset({"bash", "markdown"})
+_ASCII = bytes(range(128)) + b"x" * 128
+
+
 class Capture(NamedTuple):
     """One match: `node` is the definition, `nodes` have it and its parts by capture name. Of two that match the same
     node the one with the lower `rank` is meant: patterns stand in the query files from special to general."""
@@ -44,17 +50,17 @@ def _grammar(language: str) -> tuple[Parser, Query]:
 def captures(data: bytes, language: str) -> list[Capture]:
     """The matches of the language's query in file order. The parts of a match that are not its definition have the
     names `name`, `parent` and `body`, or one that begins with `_` when only a predicate needs it."""
-    parser, query = _grammar(language)
+    _, query = _grammar(language)
     cursor = QueryCursor(query)
     cursor.set_max_start_depth(MAX_DEPTH)
     found: list[Capture] = []
-    for rank, nodes in cursor.matches(parser.parse(data).root_node):
+    for rank, nodes in cursor.matches(root(data, language)):
         kind = next(name for name in nodes if name not in ("name", "parent", "body") and name[0] != "_")
         found.append(Capture(rank, kind, nodes[kind][0], nodes))
     return found
 
 
 def root(data: bytes, language: str) -> Node:
-    """The root of a file's syntax tree."""
+    """The root of a file's syntax tree. Positions are those of `data`; a node's own text may be masked."""
     parser, _ = _grammar(language)
-    return parser.parse(data).root_node
+    return parser.parse(data.translate(_ASCII) if language in _EIGHT_BIT else data).root_node

@@ -236,6 +236,14 @@ NOTEBOOK = """{
 """
 
 
+@pytest.mark.parametrize("language", ["bash", "markdown"])
+def test_no_character_breaks_a_grammar(language: str) -> None:
+    high = "".join(f"{{{chr(point)}<{chr(point)}&{chr(point)} " for point in range(0xA0, 0x110000, 0x1357))
+    name = "grün\U000dc0d2"
+    text = f"{name}() {{ :; }}\n# {high}\n{high}" if language == "bash" else f"# {name}\n\n{high}"
+    assert tags(text.encode("utf-8", "surrogatepass"), language).spans[0].symbol.name == name
+
+
 def test_notebooks_by_cell() -> None:
     found = tags(NOTEBOOK.encode(), "notebook").spans
     assert [(span.symbol.name, span.symbol.line, span.symbol.signature) for span in found] == [

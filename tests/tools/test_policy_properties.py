@@ -88,6 +88,14 @@ def test_no_text_breaks_the_policy(command: str, mode: Approval) -> None:
         assert character == "\n" or character.isprintable()
 
 
+@pytest.mark.parametrize("plane", range(17))
+def test_no_character_breaks_the_grammar(plane: int) -> None:
+    for point in range(plane << 16 | 0xA0, plane << 16 | 0xD000, 0x137):
+        called = judge(PolicyCall("shell", "shell", command=f"rm -rf {{{chr(point)} x"), "auto", (), FACTS)
+        assert called.decision != "allow"
+    assert parse("touch \u00a0\U000dc0d2é").commands[0].words == ("touch", "\u00a0\U000dc0d2é")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -32,6 +32,11 @@ class Syntax(Struct, frozen=True):
     redirects: tuple[str, ...]
 
 
+# The grammar's scanner looks any character up in a table of 8-bit ones and reads past its end, which kills the process
+# for the high ones. To bash a character beyond ASCII is part of a word and never of a name: so is this one.
+_ASCII = bytes(range(128)) + b"%" * 128
+
+
 @cache
 def _parser() -> Parser:
     return Parser(get_language("bash"))
@@ -39,8 +44,9 @@ def _parser() -> Parser:
 
 def read(command: str) -> Syntax:
     """The simple commands of a command line, in the order in which they stand. Never raises."""
-    root = _parser().parse(command.encode("utf-8", "surrogatepass")).root_node
-    reader = _Reader()
+    data = command.encode("utf-8", "surrogatepass")
+    root = _parser().parse(data.translate(_ASCII)).root_node
+    reader = _Reader(data)
     reader.read(root)
     broken = root.has_error
     problem = next(iter(reader.problems), "its syntax is not understood" if broken else "")
@@ -50,7 +56,8 @@ def read(command: str) -> Syntax:
 class _Reader:
     """Walks the tree without recursion: a command line may be nested as deep as it is long."""
 
-    def __init__(self) -> None:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
         self.commands: list[SimpleCommand] = []
         self.problems: list[str] = []
         self.redirects: list[str] = []
@@ -100,26 +107,51 @@ class _Reader:
                 continue
             if child.type == "command_name" and child.children:
                 child = child.children[0]
-            word = _plain(child) if child.is_named or child.type in ("[", "[[") else _text(child)
+            word = self._plain(child) if child.is_named or child.type in ("[", "[[") else self._text(child)
             if word is None:
                 self._problem(child.type if child.type not in ("word", "concatenation", "string") else "expansion")
-                word = _ansi_c(child) if child.type == "ansi_c_string" else None
+                word = self._ansi_c(child) if child.type == "ansi_c_string" else None
                 if word is None:
                     unknown.append(len(words))
-                    word = _text(child)
+                    word = self._text(child)
                 inside.append(child)
             words.append(word)
-        self.commands.append(SimpleCommand(tuple(words), _text(node), tuple(unknown)))
+        self.commands.append(SimpleCommand(tuple(words), self._text(node), tuple(unknown)))
         return inside
 
     def _redirect(self, node: Node) -> list[Node]:
-        if _DUPLICATION.fullmatch(_text(node).replace(" ", "")):
+        if _DUPLICATION.fullmatch(self._text(node).replace(" ", "")):
             return []
         self.problems.append("it redirects")
         for child in node.children_by_field_name("destination"):
-            if (target := _plain(child)) is not None:
+            if (target := self._plain(child)) is not None:
                 self.redirects.append(target)
         return [child for child in node.named_children if not _is_word(child.type) or child.named_children]
+
+    def _plain(self, node: Node) -> str | None:
+        """The value of a word that means itself, None for one that bash would expand."""
+        text = self._text(node)
+        match node.type:
+            case "word" | "number" | "[" | "[[":
+                return _unescaped(text)
+            case "raw_string":
+                return text[1:-1]
+            case "string":
+                if any(child.type not in ("string_content", '"') for child in node.children) or "!" in text:
+                    return None
+                return _unescaped_in_quotes(text[1:-1])
+            case "concatenation":
+                parts = [self._plain(child) for child in node.children]
+                return None if None in parts else "".join(part or "" for part in parts)
+            case _:
+                return None
+
+    def _ansi_c(self, node: Node) -> str:
+        """What `$'…'` means, so that a name spelled with escapes is still found."""
+        return _ESCAPE.sub(_escape, self._text(node)[2:-1])
+
+    def _text(self, node: Node) -> str:
+        return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def _is_word(kind: str) -> bool:
@@ -142,25 +174,6 @@ def _is_word(kind: str) -> bool:
         "test_operator",
         "regex",
     )
-
-
-def _plain(node: Node) -> str | None:
-    """The value of a word that means itself, None for one that bash would expand."""
-    text = _text(node)
-    match node.type:
-        case "word" | "number" | "[" | "[[":
-            return _unescaped(text)
-        case "raw_string":
-            return text[1:-1]
-        case "string":
-            if any(child.type not in ("string_content", '"') for child in node.children) or "!" in text:
-                return None
-            return _unescaped_in_quotes(text[1:-1])
-        case "concatenation":
-            parts = [_plain(child) for child in node.children]
-            return None if None in parts else "".join(part or "" for part in parts)
-        case _:
-            return None
 
 
 def _unescaped(text: str) -> str | None:
@@ -187,11 +200,6 @@ def _unescaped_in_quotes(text: str) -> str:
     return re.sub(r"\\([$`\"\\\n])", lambda found: found.group(1).strip("\n"), text)
 
 
-def _ansi_c(node: Node) -> str:
-    """What `$'…'` means, so that a name spelled with escapes is still found."""
-    return _ESCAPE.sub(_escape, _text(node)[2:-1])
-
-
 def _escape(found: re.Match[str]) -> str:
     code = found.group(1)
     if code[0] in "xuU" and len(code) > 1:
@@ -200,7 +208,3 @@ def _escape(found: re.Match[str]) -> str:
     if code[0] in "01234567":
         return chr(int(code, 8) & 0xFF)
     return _NAMED_ESCAPES.get(code, code)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
