@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tcoder.app import credentials, keeping
-from tcoder.app.interactive import Sessions
 from tcoder.app.parts import RULE_FILES
 from tcoder.app.place import find_place
+from tcoder.app.sessions import Sessions
 from tcoder.models import catalogue
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.host import KeyOffer, LocalOffer, Offers, ReportName, ServerOffer
