@@ -104,6 +104,7 @@ def shell_script(invocation: Invocation, word: str, root: Path, timeout_s: float
     leaves nothing behind in the shell that runs it."""
     lines = [
         "(",
+        """TCODER_CHECKS=; trap 'cd / && rm -rf "$TCODER_CHECKS"' EXIT; trap 'exit 143' HUP INT TERM""",
         'TCODER_CHECKS=$(mktemp -d "${TMPDIR:-/tmp}/checks.XXXXXX") || exit 70',
         f"export TCODER_CHECKS TCODER_ROOT={quote(str(root))}",
     ]
@@ -122,7 +123,6 @@ def shell_script(invocation: Invocation, word: str, root: Path, timeout_s: float
         f"""  [ -f "$file" ] && printf '\\n{word} file %s\\n' "$file" && gzip -c <"$file" | base64""",
         "done",
         f"printf '\\n{word} end %s\\n' \"$code\"",
-        'cd / && rm -rf "$TCODER_CHECKS"',
         "exit $code",
         ")",
     ]

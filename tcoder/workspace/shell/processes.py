@@ -118,11 +118,14 @@ async def end_all(find: Callable[[], list[Process]], *, grace_s: float = 0.3, li
     """Ends what `find` lists: SIGTERM, after `grace_s` SIGKILL until nothing is left. False when `limit_s` is over and
     something lives, such as a fork bomb that outruns us: then its namespace or control group has to go."""
     start = time.monotonic()
-    targets = find()
-    signal_all(targets, signal.SIGTERM)
-    signal_all(targets, signal.SIGCONT)
+    told: set[tuple[int, int]] = set()
     pause = 0.002
     while targets := find():
+        # some have only just begun when the end is asked for: each is given its chance to tidy up
+        newcomers = [process for process in targets if (process.pid, process.started) not in told]
+        signal_all(newcomers, signal.SIGTERM)
+        signal_all(newcomers, signal.SIGCONT)
+        told.update((process.pid, process.started) for process in newcomers)
         spent = time.monotonic() - start
         if spent > limit_s:
             return False
