@@ -140,7 +140,7 @@ async def draw(released: Released, kind: str, rng: random.Random, taken: set[str
         package = released.package
         return {
             "id": "", "kind": kind, "part": "", "package": package["name"], "version": package["version"],
-            "test_command": released.command.command, "failing": failing, "failing_before": released.bad,
+            "failing": failing, "failing_before": released.bad,
             "edits": [asdict(edit) for edit in bug],
         }  # fmt: skip
     return None
