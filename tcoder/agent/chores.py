@@ -104,6 +104,11 @@ async def _commit(turn: Turn, op: CommitAccepted) -> None:
     if not done.commit:
         turn.record(Notice("warning", "commit", f"nothing was committed: git or a hook refused{output}"))
         return
-    left = f", {done.left_out} hunks left out" if done.left_out else ""
-    text = f"committed {done.commit[:10]}: {op.message.splitlines()[0]} ({len(done.files)} files{left}){output}"
+    left = f", {_count(done.left_out, 'hunk')} left out" if done.left_out else ""
+    files = _count(len(done.files), "file")
+    text = f"committed {done.commit[:10]}: {op.message.splitlines()[0]} ({files}{left}){output}"
     turn.record(Notice("info", "commit", "\n".join((text, *done.notices))))
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

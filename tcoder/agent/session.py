@@ -379,5 +379,7 @@ class Session:
             self.record(Notice("info", "interrupt", "interrupted"))
         except TcoderError as error:
             self.record(Notice("error", error.kind, str(error)))
+        except Exception as error:  # noqa: BLE001 a bug must be seen, and must not end the session
+            self.record(Notice("error", "bug", f"unexpected error in tcoder: {error!r}\n{traceback.format_exc()}"))
         finally:
             self.emit(Progress(""))  # a verdict on a hunk leaves no event, but who shows the review must look again

@@ -194,7 +194,9 @@ class _Reader:
                 self._settings(content)
             elif content is not None:
                 self._add("file", name, hashlib.sha256(content).hexdigest())
-        if (self._root / SERVERS).is_symlink() or (self._root / SERVERS).exists():
+        servers = self._root / SERVERS
+        # a folder of that name runs nothing; the sandbox keeps one there so that no command can put a file there
+        if servers.is_symlink() or (servers.exists() and not servers.is_dir()):
             content = self._content(SERVERS)
             if content is not None:
                 self._servers(content)
@@ -240,11 +242,14 @@ class _Reader:
         except OSError as error:
             self.problem = f"{name} cannot be read: {error.strerror}"
             return None
-        with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
                 self.problem = f"{name} is not a regular file"
                 return None
-            content = file.read(MAX_FILE_BYTES + 1)
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                content = file.read(MAX_FILE_BYTES + 1)
+        finally:
+            os.close(fd)
         self._bytes += len(content)
         if len(content) > MAX_FILE_BYTES or self._bytes > MAX_TOTAL_BYTES:
             self.problem = f"{name} is too large to be looked through"

@@ -52,6 +52,12 @@ def values(found: Fingerprint) -> dict[str, str]:
     return {part.name: part.value for part in found.parts}
 
 
+def test_a_folder_in_the_place_of_a_file_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").mkdir()
+    found = fingerprint(tmp_path)
+    assert (found.parts, found.problem) == ((), "")
+
+
 def test_a_fingerprint_names_the_exact_commands_and_files(root: Path) -> None:
     found = fingerprint(root)
     assert found.problem == ""

@@ -159,17 +159,19 @@ def test_caches_are_listed_once_outermost_first(tmp_path: Path) -> None:
 
 def test_stand_ins_go_and_what_was_put_into_them_stays(tmp_path: Path) -> None:
     place, work = tmp_path / "place", tmp_path / "work"
-    (work / ".tcoder").mkdir(parents=True)
-    (work / ".git").mkdir()
+    (work / ".idea").mkdir(parents=True)  # empty, and the person's own
     place.mkdir()
     first, second = PrivateFolder(place), PrivateFolder(place)
-    first.remember_stand_ins([work / ".tcoder", work / ".git"])
-    second.remember_stand_ins([work / ".tcoder"])
+    first.remember_stand_ins([work / ".tcoder", work / ".git", work / ".idea"])
+    (work / ".tcoder").mkdir()
+    (work / ".git").mkdir()
+    second.remember_stand_ins([work / ".tcoder", work / ".idea"])
     (work / ".git/HEAD").touch()
     first.close()
-    assert sorted(path.name for path in work.iterdir()) == [".git", ".tcoder"]  # the second session still needs one
+    # the second session still needs one
+    assert sorted(path.name for path in work.iterdir()) == [".git", ".idea", ".tcoder"]
     second.close()
-    assert sorted(path.name for path in work.iterdir()) == [".git"]
+    assert sorted(path.name for path in work.iterdir()) == [".git", ".idea"]
     assert list(place.iterdir()) == []
 
 

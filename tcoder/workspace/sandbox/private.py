@@ -38,8 +38,11 @@ class PrivateFolder:
         return path
 
     def remember_stand_ins(self, paths: Iterable[Path]) -> None:
-        """Note folders that the sandbox makes as mount points for protected paths that are not there."""
-        text = "".join(f"{os.fspath(path)}\0" for path in paths)
+        """Note folders that the sandbox makes as mount points for protected paths that are not there. To be called
+        before it makes them: an empty folder that is there already is somebody's, unless another sandbox made it."""
+        others = _all_stand_ins(self.path)
+        made = [path for path in paths if not os.path.lexists(path) or os.fspath(path) in others]
+        text = "".join(f"{os.fspath(path)}\0" for path in made)
         (self.path / _STOOD_IN).write_bytes(os.fsencode(text))
 
     def hand_over(self, pid: int) -> None:
@@ -83,12 +86,16 @@ def _stand_ins(folder: Path) -> set[str]:
         return set()
 
 
+def _all_stand_ins(but: Path) -> set[str]:
+    """The stand-ins that all folders beside one know of."""
+    others = (other for other in but.parent.glob(f"{_PREFIX}*") if other != but)
+    return {name for other in others for name in _stand_ins(other)}
+
+
 def _remove(folder: Path) -> None:
     mine = _stand_ins(folder)
     if mine:
-        others = (other for other in folder.parent.glob(f"{_PREFIX}*") if other != folder)
-        still_used = {name for other in others for name in _stand_ins(other)}
-        for name in mine - still_used:
+        for name in mine - _all_stand_ins(folder):
             with contextlib.suppress(OSError):  # not empty, so it is somebody's
                 os.rmdir(name)
     shutil.rmtree(folder, onerror=lambda _function, name, _error: _unlock_and_retry(folder, name))
