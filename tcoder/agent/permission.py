@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tcoder.protocol.errors import DeniedError
 from tcoder.protocol.events import PermissionAnswered, PermissionAsked
 from tcoder.protocol.messages import ToolCall
 from tcoder.tools.base import Tool
+from tcoder.tools.checks import TestArgs
 from tcoder.tools.policy import judge as policy
 from tcoder.tools.policy import question as policy_question
 from tcoder.tools.policy import targets as policy_targets
@@ -21,8 +23,9 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
     """Return when the call may run. Raises `DeniedError` with the reason, in words for the model."""
     touches = tool.touches(args)
     asked = policy.PolicyCall(
-        call.name, tool.kind, touches.paths, touches.command, touches.typed, touches.looks, touches.keeps
-    )
+        call.name, tool.kind, touches.paths, touches.command, touches.typed, _runs(turn.env, args), touches.looks,
+        touches.keeps,
+    )  # fmt: skip
     env = turn.env
     facts = _facts(env, asked)
     verdict = policy.judge(asked, turn.state.approval, env.grants.rules, facts)
@@ -32,6 +35,8 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
     if verdict.decision == "deny":
         raise DeniedError(f"denied: {verdict.reason}")
     writes = (str(env.root), *env.writable) if facts.sandboxed else ()
+    if asked.runs and env.checks is not None and env.checks.cwd:
+        facts = replace(facts, cwd=str(env.root / env.checks.cwd))
     question = policy.question(call.id, asked, verdict, facts, writes)
     if not env.interactive:
         turn.record(PermissionAsked(call.id, question, verdict))
@@ -48,6 +53,13 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
         edited = policy_question.rule_from(decided.rule, asked) if decided.rule else None
         if rule := edited or policy_question.always_rule(asked):
             env.grants.add(rule, decided.answer)
+
+
+def _runs(env: "Environment", args: Struct) -> str:
+    """What a run of the tests executes, and which of them: the model names tests, not the command."""
+    if not isinstance(args, TestArgs) or env.checks is None:
+        return ""
+    return "\n".join((env.checks.command, *(f"only {name}" for name in args.select)))
 
 
 def _facts(env: "Environment", call: policy.PolicyCall) -> policy.PolicyFacts:

@@ -16,6 +16,8 @@ ACTIVITIES: dict[str, str] = {
     "working": "working", "asking": "asks you", "shell": "running", "test": "testing", "read": "reading",
     "search": "searching", "outline": "locating", "edit": "editing", "write": "writing a file", "plan": "planning",
 }  # fmt: skip
+WEAK_SANDBOXES = ("off", "none", "reduced")
+"""Modes in which commands are not, or not wholly, contained: a person should see that at a glance."""
 MODES: dict[Approval, str] = {"ask": "ask", "edits": "edits", "auto": "AUTO", "plan": "plan"}
 
 
@@ -132,7 +134,16 @@ def activity(view: View, *, elapsed_s: float, tick: int = 0, motion: bool = True
     spin = SPINNER[tick % len(SPINNER)] + " " if motion else ""
     role: Role = "warn" if view.activity == "asking" else "accent"
     word = clean_line(view.progress, 40) or ACTIVITIES.get(view.activity, "running a tool")
-    return line((spin, role), (word, role), (f" {duration(max(1.0, elapsed_s // 1))}", "dim"))
+    return line((spin, role), (word, role), (f" {_elapsed(elapsed_s)}", "dim"))
+
+
+def _elapsed(seconds: float) -> str:
+    """` 12 s`, ` 2:05`, `1:02:05`: of one width for the first hour."""
+    minutes, rest = divmod(max(1, int(seconds)), 60)
+    if not minutes:
+        return f"{rest:>3} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:>2}:{rest:02}"
 
 
 def header(view: View, *, title: str, branch: str, width: int, browser: bool = False) -> Line:
@@ -149,17 +160,20 @@ def header(view: View, *, title: str, branch: str, width: int, browser: bool = F
             sum(p.deletions for p in view.patches if not p.undone),
         )
         right += [Span(f"+{plus} ", "added"), Span(f"−{minus}  ", "removed")]
-    off = view.sandbox in ("", "off", "none")
     if view.sandbox:
-        right.append(Span(f"{'▲ ' if off else ''}sandbox: {clean_line(view.sandbox, 20)} ", "warn" if off else "dim"))
+        mark, role = ("▲ ", "warn") if view.sandbox in WEAK_SANDBOXES else ("", "dim")
+        right.append(Span(f"{mark}sandbox: {clean_line(view.sandbox, 20)} ", role))
     named = line((" tcoder  ", "accent"), (name, "title"))
     on = line((f" · {clean_line(branch, 40)}" if branch else "", "dim"))
     there = line((f" · {where}" if where and width >= 90 else "", "dim"))
-    for left in ((*named, *on, *there), (*named, *on), named):
-        pad = width - len(plain(left)) - len(plain(tuple(right)))
-        if pad > 0:
-            return (*left, Span(" " * pad), *right)
-    return (*named, *on)
+    warnings = [span for span in right if span.role == "warn"]
+    for shown in (right, warnings):  # on a narrow screen what a person must know stays
+        for left in ((*named, *on, *there), (*named, *on), named):
+            pad = width - len(plain(left)) - len(plain(tuple(shown)))
+            if pad > 0:
+                return (*left, Span(" " * pad), *shown)
+    room = width - len(" tcoder  ") - sum(len(span.text) for span in warnings) - 1
+    return (*line((" tcoder  ", "accent"), (clean_line(name, max(4, room)), "title"), " "), *warnings)
 
 
 def queue(view: View, width: int) -> tuple[Line, ...]:

@@ -1,6 +1,7 @@
 """A run as lines for a person who watches: pure, one step of the fold per event."""
 
 from tcoder.frontends import present
+from tcoder.frontends.bars import WEAK_SANDBOXES
 from tcoder.frontends.figures import duration, tokens
 from tcoder.frontends.lines import Line, Role, line
 from tcoder.frontends.sanitise import clean, clean_line
@@ -22,6 +23,8 @@ from tcoder.protocol.events import (
     PermissionAsked,
     PlanChanged,
     Progress,
+    Rewound,
+    SessionNamed,
     SessionStarted,
     ToolFinished,
     ToolStarted,
@@ -48,7 +51,13 @@ class Narrator:
         """Lines for an event; none when it is not worth one."""
         match event:
             case SessionStarted():
-                return (line((f"tcoder {event.version} · {clean_line(event.variant.id)} · {event.strategy}", "dim")),)
+                weak = f" · sandbox: {event.sandbox}" if event.sandbox in WEAK_SANDBOXES else ""
+                head = f"tcoder {event.version} · {clean_line(event.variant.id)} · {event.strategy}"
+                return (line((head, "dim"), (weak, "warn")),)
+            case SessionNamed():
+                return (self._step("name", clean_line(event.name), ""),)
+            case Rewound():
+                return (self._step("rewind", present.REWOUND, ""),)
             case Located():
                 found = present.located(event.location)
                 return (self._step("locate", found, duration(event.duration_s)),)
@@ -88,7 +97,7 @@ class Narrator:
             case Notice():
                 role: Role = "dim" if event.level == "info" else "warn" if event.level == "warning" else "bad"
                 return (line((self._label(clean_line(event.topic, 20)), role), clean_line(event.text, 1000)),)
-            case _:
+            case _:  # OutlineTaken among them: the map is for the model, `/context` shows its size
                 return ()
 
     def delta(self, delta: Delta) -> tuple[Line, ...]:

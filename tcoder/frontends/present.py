@@ -15,6 +15,7 @@ from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.permissions import Question
 from tcoder.protocol.plan import PlanStep, StepState
 
+REWOUND = "the conversation goes on from the checkpoint; what was said since is no longer part of it"
 VERBS: dict[str, str] = {"shell": "run", "outline": "locate"}
 STEP_GLYPHS: dict[StepState, str] = {"open": "·", "active": "▸", "done": "✓", "failed": "✗", "dropped": "⊘"}
 STEP_ROLES: dict[StepState, Role] = {

@@ -26,6 +26,7 @@ from tcoder.frontends.cards import (
     UserSaid,
 )
 from tcoder.frontends.merging import merged
+from tcoder.frontends.present import REWOUND
 from tcoder.protocol.events import (
     AttemptRecorded,
     CheckpointMade,
@@ -45,6 +46,7 @@ from tcoder.protocol.events import (
     PermissionAnswered,
     PermissionAsked,
     Recorded,
+    Rewound,
     ToolFinished,
     ToolStarted,
     TurnFinished,
@@ -69,6 +71,7 @@ class Transcript:
         self.blocks: list[Block] = []
         self._cards: dict[str, int] = {}
         self._asked: dict[str, int] = {}
+        self._attempts: dict[int, int] = {}
         self._queued: dict[str, str] = {}
         self._text: int | None = None
         self._thought: int | None = None
@@ -156,6 +159,7 @@ class Transcript:
         match event:
             case TurnStarted():
                 self._said = ""
+                self._attempts.clear()
                 text = "".join(part.text for part in event.message.parts if isinstance(part, TextPart))
                 images = sum(isinstance(part, ImagePart) for part in event.message.parts)
                 self.add(UserSaid(text, images, time))
@@ -196,16 +200,22 @@ class Transcript:
             case CheckpointMade():
                 self.add(CheckpointMark(event.checkpoint))
             case AttemptRecorded():
-                self.add(AttemptCard(event.attempt))
+                at = self._attempts.get(event.attempt.number)
+                if at is None:
+                    self._attempts[event.attempt.number] = self.add(AttemptCard(event.attempt))
+                else:  # the same again: it is the one that was kept
+                    self._put(at, AttemptCard(event.attempt))
             case Compacted():
                 self.add(NoticeLine("info", "compaction", f"{event.tokens_before} → {event.tokens_after} tokens"))
+            case Rewound():
+                self.add(NoticeLine("info", "rewind", REWOUND))
             case Notice(topic="attention"):
                 return  # a call for attention is no text: the front end rings
             case Notice():
                 self.add(NoticeLine(event.level, event.topic, event.text))
             case TurnFinished():
                 self._turn_over(event)
-            case _:
+            case _:  # a new name is in the header; the outline is for the model, `/context` shows its size
                 return
 
     def _answered(self, event: ModelAnswered) -> None:

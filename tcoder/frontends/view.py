@@ -148,6 +148,7 @@ def _fold_event(view: View, recorded: Recorded) -> View:
                 activity="",
                 ended="",
                 questions=(),
+                sandbox=event.sandbox or view.sandbox,
                 stop=event.variant.name,
                 model=event.variant.id,
                 effort=event.variant.effort,

@@ -39,9 +39,12 @@ class SessionStarted(Struct, frozen=True, tag="session_started"):
 
 
 class SessionResumed(Struct, frozen=True, tag="session_resumed"):
+    """`sandbox` is what contains commands from now on, empty in journals of before."""
+
     version: str
     variant: ModelVariant
     session_id: str = ""
+    sandbox: str = ""
 
 
 class TurnStarted(Struct, frozen=True, tag="turn_started"):

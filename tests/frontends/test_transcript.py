@@ -2,9 +2,11 @@
 """The transcript: blocks as a fold of events, whatever deltas came in between."""
 
 import pytest
+from msgspec.structs import replace
 
 from tcoder.frontends.blocks import rows
 from tcoder.frontends.cards import (
+    AttemptCard,
     Block,
     ChecksCard,
     ErrorCard,
@@ -20,16 +22,21 @@ from tcoder.frontends.lines import plain
 from tcoder.frontends.merging import merged
 from tcoder.frontends.transcript import Transcript
 from tcoder.frontends.view import View, fold
+from tcoder.protocol.attempt import Attempt
 from tcoder.protocol.events import (
+    AttemptRecorded,
     Delta,
     MessageQueued,
     MessageUnqueued,
     ModelAsked,
     ModelFailed,
     Notice,
+    OutlineTaken,
     OutputDelta,
     Recorded,
+    Rewound,
     SessionEnded,
+    SessionNamed,
     ToolFinished,
     ToolStarted,
     TurnStarted,
@@ -53,6 +60,26 @@ def blocks(steps: list[Step]) -> list[Block]:
     transcript = Transcript()
     transcript.feed(items(steps))
     return transcript.blocks
+
+
+def test_an_attempt_that_is_kept_stands_once_and_a_rewind_is_said() -> None:
+    attempt = Attempt(1, "a cap", "", 1, 1, "same")
+    found = blocks(
+        [
+            started(),
+            TurnStarted(1, user("go")),
+            AttemptRecorded(attempt),
+            AttemptRecorded(replace(attempt, kept=True)),
+            Rewound("k1", 0, 0),
+            SessionNamed("the cap"),
+            OutlineTaken("src/"),
+            TurnStarted(2, user("again")),
+            AttemptRecorded(attempt),
+        ]
+    )
+    assert [type(of).__name__ for of in found] == ["UserSaid", "AttemptCard", "NoticeLine", "UserSaid", "AttemptCard"]
+    assert found[1] == AttemptCard(replace(attempt, kept=True))
+    assert isinstance(found[2], NoticeLine) and "checkpoint" in found[2].text
 
 
 def test_a_turn_as_blocks() -> None:

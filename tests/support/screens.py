@@ -13,6 +13,9 @@ from tests.support.open_story import open_story
 
 GOLDEN = Path(__file__).parents[1] / "screens" / "golden"
 
+WHEN = 1_796_133_602.0
+"""Seconds since 1970 of the moment at which the stories begin: a turn is as old as it has been running in the test."""
+
 
 def text_of(app: TcoderApp) -> str:
     """What is on the screen, line by line, without trailing blanks."""
@@ -38,6 +41,7 @@ async def interface(
 ) -> AsyncIterator[tuple[TcoderApp, "Pilot[int]"]]:
     """The running interface."""
     app = TcoderApp(startup(**changes), open_story(story), host=host)
+    app.main.wall = lambda: WHEN
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, pilot

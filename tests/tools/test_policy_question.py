@@ -24,6 +24,12 @@ def test_a_question_about_an_edit_names_each_path_and_the_whole_rule() -> None:
     assert question("q", plain, judge(plain, "ask", (), FACTS), FACTS).always == "allow edit a.py"
 
 
+def test_a_question_about_the_tests_shows_the_command_that_runs() -> None:
+    call = PolicyCall("test", "shell", runs="make check\nonly tests/a\x1b.py")
+    asked = question("q", call, judge(call, "ask", (), FACTS), FACTS)
+    assert (asked.action, asked.always) == ("make check\nonly tests/a⟨U+001B⟩.py", "allow test *")
+
+
 def test_without_a_sandbox_the_network_is_open() -> None:
     facts = PolicyFacts(sandboxed=False, root="/w")
     call = PolicyCall("shell", "shell", command="make")

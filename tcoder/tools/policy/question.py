@@ -25,7 +25,7 @@ def question(
     """What a person is asked: exactly what runs, whole, with every character visible, where it really leads, and the
     rule that "always" would add. `writes` are the folders that a command may change."""
     typed = f"type at the program that waits: {call.typed}" if call.typed else ""
-    action = call.command or typed or "\n".join(call.paths) or call.tool
+    action = call.command or typed or call.runs or "\n".join(call.paths) or call.tool
     always = None if verdict.network else always_rule(call)
     length = f" ({len(call.command)} characters)" if len(call.command) > 500 else ""
     return Question(

@@ -9,14 +9,15 @@ PolicyKind = Literal["read", "edit", "shell", "network", "other"]
 
 class PolicyCall(Struct, frozen=True):
     """A call as the policy sees it: paths as the model wrote them, a command line, or what is `typed` at a program that
-    waits. `looks` = it only looks at, waits for or ends what is running already, `keeps` = it would
-    go on when the session ends."""
+    waits. `runs` is the command line that a tool brings itself. `looks` = it only looks at, waits for or ends what is
+    running already, `keeps` = it would go on when the session ends."""
 
     tool: str
     kind: PolicyKind
     paths: tuple[str, ...] = ()
     command: str = ""
     typed: str = ""
+    runs: str = ""
     looks: bool = False
     keeps: bool = False
 

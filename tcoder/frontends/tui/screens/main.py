@@ -80,6 +80,7 @@ class MainScreen(PromptingScreen):
         self.tools_open = False
         self.searched = ""
         self.mouse_mode: str = startup.mouse
+        self.wall: Callable[[], float] = time.time
         self.chores: set[asyncio.Task[None]] = set()
         self._ticker: Timer | None = None
         self._tick = 0
@@ -119,7 +120,7 @@ class MainScreen(PromptingScreen):
         self.conversation.update_blocks(blocks)
         view = self.desk.view
         if view.running and not self._turn_began:
-            self._turn_began = time.monotonic() - _age_s(view.since)
+            self._turn_began = time.monotonic() - _age_s(view.since, self.wall())
             if self._ticker is not None:
                 self._ticker.resume()
         elif not view.running and self._turn_began:
@@ -311,9 +312,9 @@ Deeds = dict[str, Deed]
 OnBlock = Callable[[MainScreen, str, int], Awaitable[None]]
 
 
-def _age_s(since: str) -> float:
-    """Seconds since an ISO time; 0 for none."""
+def _age_s(since: str, now: float) -> float:
+    """Seconds from an ISO time to `now`, seconds since 1970; 0 for none."""
     try:
-        return max(0.0, time.time() - datetime.fromisoformat(since).timestamp())
+        return max(0.0, now - datetime.fromisoformat(since).timestamp())
     except ValueError:
         return 0.0
