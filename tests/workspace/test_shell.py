@@ -212,6 +212,21 @@ async def test_r28_a_command_returns_when_its_foreground_ends(shell: Shell) -> N
     assert "sleep" not in (await shell.run("ps -eo comm", timeout_s=5)).output.split()
 
 
+async def test_r28_a_background_flood_holds_nothing_up(shell: Shell) -> None:
+    for _ in range(3):
+        began = time.monotonic()
+        result = await shell.run("yes & sleep 0.3", timeout_s=20)
+        assert (result.exit_code, result.timed_out) == (0, False) and time.monotonic() - began < 10
+    after = await shell.run("echo next; (exit 5)", timeout_s=10)
+    assert after.exit_code == 5
+
+
+async def test_what_was_typed_and_not_read_is_not_read_by_the_next_command(shell: Shell) -> None:
+    assert (await shell.run("read x", timeout_s=20)).awaiting_input
+    assert (await shell.send_input("one\ntwo\n", timeout_s=10)).exit_code == 0
+    assert (await shell.run("read -t 0.2 line; echo got:$line", timeout_s=10)).output == "got:\n"
+
+
 async def test_r37_a_timeout_ends_the_whole_tree(shell: Shell) -> None:
     kept = await shell.jobs.start("sleep 61")
     result = await shell.run(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
 import signal
@@ -30,6 +31,8 @@ _READS = 16
 _FULL = 4095
 _STATUS_S = 0.5
 _STATE_LIMIT = 4_000_000
+# the ioctl that opens the other side of a pty, TIOCGPTPEER of Linux
+_OTHER_SIDE = 0x5441
 
 
 class _Child(Protocol):
@@ -147,9 +150,15 @@ class ShellProcess:
             os.write(self.terminal, text)
 
     def reset_terminal(self) -> None:
-        """Undo what the last command did to the terminal, and drop what was typed and not read."""
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(self.terminal, termios.TCSAFLUSH, self._settings)
+        """Undo what the last command did to the terminal, and drop what was typed and not read. Without waiting until
+        output is sent, as TCSAFLUSH would: while a background process fills the terminal that is never."""
+        with contextlib.suppress(termios.error, OSError):
+            termios.tcsetattr(self.terminal, termios.TCSANOW, self._settings)
+            side = fcntl.ioctl(self.terminal, _OTHER_SIDE, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+            try:
+                termios.tcflush(side, termios.TCIFLUSH)
+            finally:
+                os.close(side)
 
     async def status(self) -> int | None:
         """The exit status of a keeper that is gone, as a shell would tell it; None when it does not end."""
