@@ -5,6 +5,7 @@ What a session has come to is a fold of all its events. Of a long journal, what 
 folded by halves: the conversation of that time has been replaced, so that calls and results need not even be decoded.
 """
 
+import asyncio
 import mmap
 import os
 import re
@@ -41,6 +42,8 @@ from tcoder.protocol.variant import Served
 
 SHOWN_EVENTS = 2_000
 SHOWN_BYTES = 16_000_000
+STEP_EVENTS = 500
+REST_S = 0.001
 _KIND = re.compile(rb'\{"schema":\d+,"seq":\d+,"time":"[^"\\]*","type":"(\w+)"')
 # Of a conversation that has been replaced since, these leave nothing behind.
 _GONE = frozenset(
@@ -86,25 +89,58 @@ _answered = msgspec.json.Decoder(_Answered)
 
 def recall(path: Path, shown_events: int = SHOWN_EVENTS, shown_bytes: int = SHOWN_BYTES) -> Recalled:
     """Raises `JournalError` for a journal that cannot be read or is of a newer format."""
-    stored = Stored(path)
-    state, seq, short = SessionState(), 0, _Short()
-    tail: deque[tuple[Recorded, int]] = deque()
-    size = 0
+    reading = _Reading(path, shown_events, shown_bytes)
     with collecting_nothing():
-        for recorded, length in _events(stored, _replaced_until(path, shown_bytes)):
-            state = fold(state, recorded.event)
-            seq = recorded.seq
-            if not length:
+        for _ in reading.events():
+            pass
+    return reading.recalled()
+
+
+async def recall_beside(path: Path) -> Recalled:
+    """The same while others work: whoever types meanwhile waits for `STEP_EVENTS` events and not for all of them."""
+    reading = _Reading(path, SHOWN_EVENTS, SHOWN_BYTES)
+    with collecting_nothing():
+        for count in reading.events():
+            if count % STEP_EVENTS == 0:
+                await asyncio.sleep(REST_S)
+    return reading.recalled()
+
+
+class _Reading:
+    """A journal being read. Holds the state so far and what is to be shown of what has been read."""
+
+    def __init__(self, path: Path, shown_events: int, shown_bytes: int) -> None:
+        self._stored = Stored(path)
+        self._shown_events = shown_events
+        self._shown_bytes = shown_bytes
+        self._state = SessionState()
+        self._seq = 0
+        self._short = _Short()
+        self._tail: deque[tuple[Recorded, int]] = deque()
+
+    def events(self) -> Iterator[int]:
+        """Read it; yields how many events have been, after each."""
+        state, short, tail, size = self._state, self._short, self._tail, 0
+        events = _events(self._stored, _replaced_until(self._stored.path, self._shown_bytes))
+        for count, (recorded, length) in enumerate(events, 1):
+            self._state = state = fold(state, recorded.event)
+            self._seq = recorded.seq
+            if length:
+                tail.append((recorded, length))
+                size += length
+                while len(tail) > self._shown_events or (size > self._shown_bytes and len(tail) > 1):
+                    left, its_length = tail.popleft()
+                    size -= its_length
+                    short.add(left)
+            else:
                 short.add(recorded)
-                continue
-            tail.append((recorded, length))
-            size += length
-            while len(tail) > shown_events or (size > shown_bytes and len(tail) > 1):
-                left, its_length = tail.popleft()
-                size -= its_length
-                short.add(left)
-    last = tuple(recorded for recorded, _ in tail)
-    return Recalled(state, (*short.events(path), *last), seq + 1, tuple(stored.problems), short.last is None)
+            yield count
+
+    def recalled(self) -> Recalled:
+        short = self._short
+        last = tuple(recorded for recorded, _ in self._tail)
+        past = (*short.events(self._stored.path), *last)
+        return Recalled(self._state, past, self._seq + 1, tuple(self._stored.problems), short.last is None)
 
 
 def _events(stored: Stored, replaced_until: int) -> Iterator[tuple[Recorded, int]]:

@@ -19,14 +19,14 @@ from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Stored, copy, private_folder
 from tcoder.agent.outlines import Outlines
-from tcoder.agent.recall import Recalled, recall
+from tcoder.agent.recall import Recalled, recall, recall_beside
 from tcoder.agent.reviewing import Reviewer
 from tcoder.agent.rewind import events_before
 from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import replay
 from tcoder.agent.stored import summarise_all
 from tcoder.app import credentials, parts, variants
-from tcoder.app.instructions import read_instructions
+from tcoder.app.instructions import RULE_FILES, read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_session
 from tcoder.app.printing import complain
@@ -80,7 +80,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     opens all the same, for everything that needs none. Raises `TcoderError`s."""
     settings = place.settings
     chosen = _variants(settings, interactive=interactive)
-    recalled, journal_path, parent = _stored(options, place)
+    recalled, journal_path, parent = await _stored(options, place, interactive=interactive)
     session_id = journal_path.stem
     redactor = Redactor((*secrets_of(os.environ), *credentials.kept(place.config.folders.config / credentials.FILE)))
     next_seq = recalled.next_seq if recalled else 1
@@ -147,7 +147,7 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     if options.debug:
         session.observe(_debug_log(options.debug, redactor))
     _begin(session, place, session_id, parent, resumed=recalled is not None and not parent)
-    _, hidden = read_instructions(place.root, parts.RULE_FILES)
+    _, hidden = read_instructions(place.root, RULE_FILES)
     told = [one for one in (hidden, contained.notice) if one]
     problems = (*place.config.notices, *told, *plugins.problems)
     for problem in (*problems, *(recalled.problems if recalled else ())):
@@ -174,7 +174,7 @@ def _begin(session: Session, place: Place, session_id: str, parent: str, *, resu
     standard = env.variants["standard"]
     approval: Approval = settings.approval or ("ask" if env.interactive else "auto")
     if resumed:
-        session.record(SessionResumed(__version__, standard, session_id))
+        session.record(SessionResumed(__version__, standard, session_id, env.sandbox or "off"))
     else:
         strategy = env.strategy or standard.strategy
         sandbox = env.sandbox or "off"
@@ -186,8 +186,9 @@ def _begin(session: Session, place: Place, session_id: str, parent: str, *, resu
         session.record(VariantChanged(name, settings.variant == "auto", sticky=True, reason="asked for", by="person"))
 
 
-def _stored(options: Options, place: Place) -> tuple[Recalled | None, Path, str]:
-    """The session to go on with, the journal to go on with or to begin, and the session it was forked from."""
+async def _stored(options: Options, place: Place, *, interactive: bool) -> tuple[Recalled | None, Path, str]:
+    """The session to go on with, the journal to go on with or to begin, and the session it was forked from. A person
+    may be typing already while it is read."""
     resumes = options.resume_last or options.resume is not None
     if not resumes:
         session_id = options.session_id or new_session_id()
@@ -199,7 +200,7 @@ def _stored(options: Options, place: Place) -> tuple[Recalled | None, Path, str]
         return None, path, ""
     path = find_session(place, options.resume or "")
     if not options.fork:
-        return recall(path), path, ""
+        return await recall_beside(path) if interactive else recall(path), path, ""
     fork = place.sessions / f"{options.session_id or new_session_id()}.jsonl"
     stored = Stored(path)
     events = islice(stored, events_before(stored, options.checkpoint)) if options.checkpoint else stored
@@ -210,7 +211,7 @@ def _stored(options: Options, place: Place) -> tuple[Recalled | None, Path, str]
         return Recalled(state, past, past[-1].seq + 1 if past else 1, tuple(stored.problems)), fork, path.stem
     copy(events, fork)
     ledger_fork.fork(place.root, place.config.folders.state, path.stem, fork.stem)
-    return recall(fork), fork, path.stem
+    return await recall_beside(fork) if interactive else recall(fork), fork, path.stem
 
 
 def _strategy(strategy: Strategy) -> StrategyRunner:

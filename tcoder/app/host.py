@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tcoder.app import credentials, keeping
-from tcoder.app.parts import RULE_FILES
 from tcoder.app.place import find_place
 from tcoder.app.sessions import Sessions
 from tcoder.models import catalogue
@@ -119,6 +118,8 @@ class Program:
 
             return StatusReport(tuple(config.rows(place)))
         if name == "memory":
+            from tcoder.app.instructions import RULE_FILES  # late: only when asked
+
             files = [
                 (file, f"{(place.root / file).stat().st_size} bytes")
                 for file in RULE_FILES

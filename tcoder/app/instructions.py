@@ -7,6 +7,8 @@ from tcoder.frontends.sanitise import clean, hidden_characters
 from tcoder.protocol.errors import WorkspaceError
 from tcoder.workspace.files.files import WorkspaceFiles
 
+RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+
 
 def read_instructions(root: Path, names: Sequence[str]) -> tuple[str, str]:
     """The text of the first file of these names, and what a person should know about it. A link that leads out of the

@@ -12,7 +12,7 @@ from msgspec import Struct
 from tcoder.agent import context
 from tcoder.agent.budget import TIERS
 from tcoder.app import credentials, variants
-from tcoder.app.instructions import read_instructions
+from tcoder.app.instructions import RULE_FILES, read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place
 from tcoder.config import Settings
@@ -33,7 +33,6 @@ from tcoder.workspace.shell.shell import Shell
 N = TypeVar("N", int, float, Decimal)
 
 HEADING = 400
-RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 
 
 def open_model(place: Place, on_note: Callable[[str], None] | None = None) -> Model:

@@ -3,14 +3,17 @@
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tcoder.app.build import Opened, open_session
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
 from tcoder.protocol.handles import SessionHandle
 from tcoder.protocol.queries import SessionChoice
+
+if TYPE_CHECKING:
+    from tcoder.app.build import Opened
 
 
 @dataclass
@@ -19,10 +22,12 @@ class Sessions:
 
     options: Options
     place: Place
-    opened: list[Opened] = field(default_factory=list[Opened])
+    opened: "list[Opened]" = field(default_factory=list["Opened"])
     toys: list[Path] = field(default_factory=list[Path])
 
     async def __call__(self, choice: SessionChoice = SessionChoice()) -> SessionHandle:  # noqa: B008 - a frozen value
+        from tcoder.app.build import open_session  # late: whoever types into the prompt need not wait for it
+
         options, place = self._options_for(choice), self.place
         if choice.kind == "demo":
             options, place = _demo(options)

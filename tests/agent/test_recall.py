@@ -1,5 +1,6 @@
 """Going on with a stored session: the same state as all events give, from a bounded part of them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from support.agent_runs import RUNS, Deeds, run
 from support.desk import FIX, Desk
 
 from tcoder.agent.journal import Stored, load
-from tcoder.agent.recall import recall
+from tcoder.agent.recall import STEP_EVENTS, recall, recall_beside
 from tcoder.agent.state import replay
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.codec import encode_line
@@ -110,3 +111,20 @@ def test_a_session_is_exported_for_programs_and_for_people(desk: Desk, serve: An
     assert {"tools", "system", "conversation", "tool results"} <= set(layers)
     assert sum(layers.values()) > 100 and shown["context"]["window"] > 10_000
     assert desk.run("sessions", "show").out.startswith(done["session_id"])
+
+
+async def test_others_have_their_turn_while_a_long_session_is_read(tmp_path: Path) -> None:
+    recorded = write(tmp_path / "s.jsonl", [deed for _ in range(300) for deed in LONG])
+    turns = 0
+
+    async def typing() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    person = asyncio.create_task(typing())
+    recalled = await recall_beside(tmp_path / "s.jsonl")
+    person.cancel()
+    assert recalled == recall(tmp_path / "s.jsonl")
+    assert turns > len(recorded) // STEP_EVENTS

@@ -43,6 +43,7 @@ async def interface(
     app = TcoderApp(startup(**changes), open_story(story), host=host)
     app.main.wall = lambda: WHEN
     async with app.run_test(size=size) as pilot:
+        await app.desk.ready.wait()
         await pilot.pause()
         yield app, pilot
 

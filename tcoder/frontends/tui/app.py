@@ -14,6 +14,7 @@ from tcoder.frontends.tui.driver import TerminalDriver
 from tcoder.frontends.tui.feed import follow
 from tcoder.frontends.tui.palette import PALETTES
 from tcoder.frontends.tui.screens.main import Deeds, MainScreen
+from tcoder.frontends.tui.widgets.prompt import Prompt
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.handles import Connect
 from tcoder.protocol.host import Host
@@ -30,6 +31,11 @@ DEEDS: Deeds = {
     **review.DEEDS,
     **setup.DEEDS,
 }
+
+ROUNDS = 8
+ROUND_S = 0.003
+"""How often everybody may have a turn before the session is opened, and how long that takes at least: a key goes from
+the driver by way of the screen to the prompt and from there to the next painting."""
 
 
 class TcoderApp(App[int]):
@@ -54,6 +60,7 @@ class TcoderApp(App[int]):
         self.main = MainScreen(self.desk, DEEDS, block.chosen)
         self.started = False
         self._ending: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
 
     def get_default_screen(self) -> MainScreen:
@@ -62,7 +69,7 @@ class TcoderApp(App[int]):
     def on_mount(self) -> None:
         self.started = True
         self.app_resume_signal.subscribe(self, self._repaint)  # pyright: ignore[reportUnknownMemberType]  App is open
-        self.call_after_refresh(self._start)
+        self.call_after_refresh(self._begin)
 
     def _repaint(self, _: object) -> None:
         """The terminal holds another program's text after `fg`."""
@@ -70,9 +77,14 @@ class TcoderApp(App[int]):
             widget.refresh()
         self.screen.refresh()
 
+    def _begin(self) -> None:
+        """Connect once the first frame is out, beside the messages of the application, which has the keys to hand on:
+        the prompt is alive before the session is."""
+        self._starting = asyncio.create_task(self._start(), name="open the session")
+        self._starting.add_done_callback(self._watched)
+
     async def _start(self) -> None:
-        """Connect once the first frame is out, so that the prompt is alive before the session is."""
-        TerminalDriver.ready.set()
+        await self._show_typed_ahead()
         gc.collect()
         gc.freeze()
         await self._connect(SessionChoice())
@@ -84,6 +96,14 @@ class TcoderApp(App[int]):
         if startup.task:
             await self.desk.submit(Submit(startup.task))
 
+    async def _show_typed_ahead(self) -> None:
+        """Put what was typed before there was a prompt on the screen: to open the session takes longer."""
+        TerminalDriver.ready.set()
+        if isinstance(self._driver, TerminalDriver):
+            await self._driver.caught_up.wait()
+            for _ in range(ROUNDS):
+                await asyncio.sleep(ROUND_S)
+
     async def _connect(self, choice: SessionChoice) -> None:
         try:
             self.desk.session = await self.desk.connect(choice)
@@ -94,10 +114,17 @@ class TcoderApp(App[int]):
         finally:
             self.desk.ready.set()
         self._following = asyncio.create_task(follow(self.desk.session, self.desk.take), name="follow the session")
-        self._following.add_done_callback(self._followed)
+        self._following.add_done_callback(self._watched)
         reply = await self.desk.session.query(ListUserCommands())
         own = reply.commands if isinstance(reply, UserCommandList) else ()
         self.desk.user_commands = (*self.desk.startup.user_commands, *own)
+        self.main.post_message(Prompt.Changed(self.main.prompt))  # what was typed meanwhile may have completions now
+
+    async def abandon(self) -> None:
+        """Open no session any more: the person has left before there was one."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
 
     def end(self, reason: Reason, code: int) -> None:
         """Leave from outside: a signal came. The session is closed first."""
@@ -108,13 +135,18 @@ class TcoderApp(App[int]):
             await self.desk.submit(Close(reason))
         self.exit(code, return_code=code)
 
-    def _followed(self, task: "asyncio.Task[None]") -> None:
-        """An error while following is a bug that must not pass in silence."""
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._handle_exception(error) if isinstance(error, Exception) else self.exit(1)
+    def _watched(self, task: "asyncio.Task[None]") -> None:
+        """An error in a task is a bug that must not pass in silence. Textual tells of the exception being handled."""
+        if task.cancelled():
+            return
+        try:
+            task.result()
+        except Exception as error:  # noqa: BLE001 whatever it is, it ends the interface
+            self._handle_exception(error)
 
     async def on_main_screen_switch(self, event: MainScreen.Switch) -> None:
         """Another session in the same window; the running one is closed first."""
+        await self.desk.ready.wait()
         if self.desk.session is not None:
             await self.desk.submit(Close("quit"))
         if self._following is not None:

@@ -1,5 +1,6 @@
 """Textual's terminal driver, with what a coding agent needs besides: the real terminal, quick pastes, calm mouse."""
 
+import asyncio
 import contextlib
 import os
 import re
@@ -32,6 +33,7 @@ class TerminalDriver(LinuxDriver):
     Pastes are taken out of the stream before Textual's parser, which goes through its input letter by letter; broken
     mouse reports of some terminals are dropped; the mouse is reported while a button is down and not for every move.
     Nothing is read before `ready` is set: what is typed meanwhile waits in the terminal until there is a prompt.
+    `caught_up` says that all of this has been handed on.
     """
 
     terminal: TextIO | None = None
@@ -43,6 +45,7 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]  Textual leaves App's type open
         self._wake = os.pipe()
+        self.caught_up = asyncio.Event()
         if self.terminal is not None:
             self._file = self.terminal
 
@@ -81,9 +84,14 @@ class TerminalDriver(LinuxDriver):
         while not self.ready.wait(0.1):
             if self.exit_event.is_set():
                 return
+        behind = True
         try:
             while not self.exit_event.is_set():
-                came = {key.fd for key, _ in selector.select(ESCAPE_S if held else PENDING_S)}
+                came = {key.fd for key, _ in selector.select(0 if behind else ESCAPE_S if held else PENDING_S)}
+                if behind and not came:
+                    behind = False
+                    self._loop.call_soon_threadsafe(self.caught_up.set)
+                    continue
                 if self._wake[0] in came:
                     os.read(self._wake[0], 16)
                     continue

@@ -36,6 +36,7 @@ async def run(connect: Connect, startup: Startup, prepaint: Prepaint | None = No
     try:
         code = await app.run_async(mouse=startup.mouse != "off")
     finally:
+        await app.abandon()
         for number in ENDING:
             loop.remove_signal_handler(number)
         with contextlib.suppress(OSError):  # the terminal may be gone: that is what SIGHUP says
