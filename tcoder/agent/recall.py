@@ -3,6 +3,7 @@ is, it is read line by line, and what is held of it is bounded.
 
 What a session has come to is a fold of all its events. Of a long journal, what lies before the last compaction is
 folded by halves: the conversation of that time has been replaced, so that calls and results need not even be decoded.
+Of what is not shown, neither need be what was there to be shown only.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import mmap
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -45,18 +46,10 @@ SHOWN_BYTES = 16_000_000
 STEP_EVENTS = 500
 REST_S = 0.001
 _KIND = re.compile(rb'\{"schema":\d+,"seq":\d+,"time":"[^"\\]*","type":"(\w+)"')
+# What a session has come to does not depend on these: they are there to be shown.
+_SHOWN_ONLY = frozenset({b"tool_started", b"permission_asked", b"permission_answered", b"notice", b"located"})
 # Of a conversation that has been replaced since, these leave nothing behind.
-_GONE = frozenset(
-    {
-        b"tool_started",
-        b"tool_finished",
-        b"note_added",
-        b"permission_asked",
-        b"permission_answered",
-        b"notice",
-        b"located",
-    }
-)
+_GONE = _SHOWN_ONLY | {b"tool_finished", b"note_added"}
 
 
 class Recalled(Struct, frozen=True):
@@ -121,7 +114,7 @@ class _Reading:
     def events(self) -> Iterator[int]:
         """Read it; yields how many events have been, after each."""
         state, short, tail, size = self._state, self._short, self._tail, 0
-        events = _events(self._stored, _replaced_until(self._stored.path, self._shown_bytes))
+        events = _events(self._stored, _marks(self._stored.path, self._shown_events, self._shown_bytes))
         for count, (recorded, length) in enumerate(events, 1):
             self._state = state = fold(state, recorded.event)
             self._seq = recorded.seq
@@ -139,28 +132,34 @@ class _Reading:
     def recalled(self) -> Recalled:
         short = self._short
         last = tuple(recorded for recorded, _ in self._tail)
-        past = (*short.events(self._stored.path), *last)
+        past = (*short.events(self._stored.path, last), *last)
         return Recalled(self._state, past, self._seq + 1, tuple(self._stored.problems), short.last is None)
 
 
-def _events(stored: Stored, replaced_until: int) -> Iterator[tuple[Recorded, int]]:
+class _Marks(Struct, frozen=True):
+    """Bytes of a journal: before `replaced` the conversation has been replaced by a compaction and is not shown either;
+    nothing before `shown` is shown."""
+
+    replaced: int
+    shown: int
+
+
+def _events(stored: Stored, marks: _Marks) -> Iterator[tuple[Recorded, int]]:
     """Every event that still matters, with the length of its line; 0 = it is not to be shown."""
     at = 0
     for number, line in stored.lines():
         length = len(line)
         at += length
         recorded = None
-        if at <= replaced_until:
-            length = 0
-            if line.endswith(b"}\n") and (found := _KIND.match(line)):
-                kind = found[1]
-                if kind in _GONE:
-                    continue
-                if kind == b"model_answered":
-                    recorded = _counts(line)
+        if at <= marks.shown and line.endswith(b"}\n") and (found := _KIND.match(line)):
+            kind = found[1]
+            if kind in _SHOWN_ONLY or (at <= marks.replaced and kind in _GONE):
+                continue
+            if at <= marks.replaced and kind == b"model_answered":
+                recorded = _counts(line)
         recorded = recorded or stored.read(number, line)
         if recorded is not None:
-            yield recorded, length
+            yield recorded, length if at > marks.replaced else 0
 
 
 def _counts(line: bytes) -> Recorded | None:
@@ -173,19 +172,30 @@ def _counts(line: bytes) -> Recorded | None:
     return Recorded(of.seq, of.time, ModelAnswered(of.call, message, Served(), aside=True))
 
 
-def _replaced_until(path: Path, shown_bytes: int) -> int:
-    """Up to which byte the conversation has been replaced by a compaction and is not shown either. The mark stands in
-    no other line: within a JSON string its quotes would be escaped."""
+def _marks(path: Path, shown_events: int, shown_bytes: int) -> _Marks:
+    """The mark of a compaction stands in no other line: within a JSON string its quotes would be escaped."""
     try:
         with path.open("rb") as file:
-            before = os.fstat(file.fileno()).st_size - shown_bytes
-            if before <= 0:
-                return 0
+            size = os.fstat(file.fileno()).st_size
+            if not size:
+                return _Marks(0, 0)
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                found = data.rfind(b'"type":"compacted"')
-                return min(before, data.rfind(b"\n", 0, found) + 1) if found >= 0 else 0
+                replaced = 0
+                if size > shown_bytes and (found := data.rfind(b'"type":"compacted"')) >= 0:
+                    replaced = min(size - shown_bytes, data.rfind(b"\n", 0, found) + 1)
+                return _Marks(replaced, max(replaced, _beginning_of_last(data, shown_events)))
     except OSError as error:
         raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
+
+
+def _beginning_of_last(data: mmap.mmap, lines: int) -> int:
+    """Where the last lines begin."""
+    at = len(data)
+    for _ in range(lines + 1):
+        at = data.rfind(b"\n", 0, at)
+        if at < 0:
+            break
+    return at + 1
 
 
 class _Short:
@@ -216,14 +226,14 @@ class _Short:
             case _:
                 pass
 
-    def events(self, path: Path) -> Iterator[Recorded]:
+    def events(self, path: Path, shown: Sequence[Recorded]) -> Iterator[Recorded]:
+        """What comes before those that are `shown`."""
         if self.last is None:
             return
+        until = shown[0].seq - 1 if shown else self.last.seq
         yield from self._first.values()
         yield from sorted((*self._last.values(), *self._kept.values()), key=lambda recorded: recorded.seq)
         counted = ModelAnswered(0, AssistantMessage((), usage=self._usage), Served(), aside=True)
         yield replace(self.last, event=counted)
-        text = (
-            f"the first {self.last.seq} events are not shown; `tcoder sessions export {path.stem}` writes all of them"
-        )
+        text = f"the first {until} events are not shown; `tcoder sessions export {path.stem}` writes all of them"
         yield replace(self.last, event=Notice("info", "journal", text))

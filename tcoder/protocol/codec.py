@@ -49,9 +49,10 @@ _event_decoder = msgspec.json.Decoder(Event)
 def decode_line(line: bytes) -> Recorded:
     """The inverse of `encode_line`. Raises `msgspec.MsgspecError` for anything else, a newer schema included."""
     if head := _HEAD.match(line):  # as `encode_line` writes it: the line need not be read twice
-        envelope = _Envelope(int(head[1]), int(head[2]), head[3].decode())
+        schema, seq, time = int(head[1]), int(head[2]), head[3].decode()
     else:
         envelope = _envelope_decoder.decode(line)
-    if envelope.schema > SCHEMA:
-        raise msgspec.ValidationError(f"schema {envelope.schema} is newer than {SCHEMA}")
-    return Recorded(seq=envelope.seq, time=envelope.time, event=_event_decoder.decode(line))
+        schema, seq, time = envelope.schema, envelope.seq, envelope.time
+    if schema > SCHEMA:
+        raise msgspec.ValidationError(f"schema {schema} is newer than {SCHEMA}")
+    return Recorded(seq, time, _event_decoder.decode(line))
