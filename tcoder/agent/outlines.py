@@ -1,5 +1,6 @@
 """The repository's outline for the beginning of a conversation. A request waits for no index: while the index is still
-cold, the outline that an earlier session left behind is taken, or none."""
+cold, the outline that an earlier session left behind is taken, or none. A cold index is warmed at leisure: while a
+model takes its time, or a person."""
 
 import asyncio
 import os
@@ -15,6 +16,7 @@ from tcoder.protocol.errors import TcoderError
 
 PATIENCE_S = 0.05
 UNHURRIED_S = 2.0
+LEISURE_S = 1.0
 
 
 class _Left(Struct, frozen=True):
@@ -24,14 +26,16 @@ class _Left(Struct, frozen=True):
 
 class Outlines:
     """Outlines of the repository at `root` within `tokens`; 0 = there is none. `file` is where they are left for later
-    sessions."""
+    sessions. What takes less than `leisure_s` is left alone."""
 
-    def __init__(self, index: Index, root: Path, file: Path, tokens: int) -> None:
+    def __init__(self, index: Index, root: Path, file: Path, tokens: int, leisure_s: float = LEISURE_S) -> None:
         self._index = index
         self._root = root
         self._file = file
         self._tokens = tokens
+        self._leisure_s = leisure_s
         self._asking: asyncio.Task[str] | None = None
+        self._warming: asyncio.Task[None] | None = None
 
     async def first(self) -> str:
         """For the first request, at once: of the index when it knows the whole tree, else what is left of an earlier
@@ -49,15 +53,26 @@ class Outlines:
 
     def leave(self) -> None:
         """Leave an outline for later sessions, beside whatever else happens, once in a session and once the index knows
-        the whole tree."""
-        if self._tokens and self._asking is None and self._is_warm():
-            self._asking = asyncio.create_task(self._of_index())
+        the whole tree. Called when something begins that takes a while."""
+        if not self._tokens:
+            return
+        if self._is_warm():
+            self._asking = self._asking or asyncio.create_task(self._of_index())
+        elif self._warming is None:
+            self._warming = asyncio.create_task(self._warm())
+
+    async def _warm(self) -> None:
+        await asyncio.sleep(self._leisure_s)
+        with suppress(TcoderError):  # whoever asks the index for more than an outline is told
+            await self._index.refresh()
+            self.leave()
 
     async def close(self) -> None:
         """Wait for nothing that is still under way."""
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        for task in (self._asking, self._warming):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
 
     def _is_warm(self) -> bool:
         return self._index.state().complete >= 1

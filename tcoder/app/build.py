@@ -156,6 +156,8 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     asked = env.budget.cost_asked or standard.on_this_machine
     if not asked and (why := unpriced(env.budget, standard, Usage())):
         session.record(Notice("info", "budget", why))  # a limit that a person set is warned of in each turn
+    if interactive:
+        outlines.leave()
     return Opened(session, env, ledger.opened)
 
 

@@ -1,5 +1,6 @@
 """The outline above the conversation: there without waiting, frozen, in the journal."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from support.desk import Desk
 
 from tcoder.agent.budget import TIERS, outline_tokens
-from tcoder.agent.outlines import Outlines, still_there
+from tcoder.agent.outlines import LEISURE_S, Outlines, still_there
 from tcoder.index import Index
 from tcoder.models.catalogue import resolve
 from tcoder.protocol.variant import ModelVariant
@@ -41,6 +42,33 @@ def test_a_session_begins_with_what_an_earlier_one_left_and_goes_on_byte_for_byt
     assert after.startswith(before)
     kinds = [json.loads(line)["type"] for line in journal_of(desk).read_bytes().splitlines()]
     assert kinds.count("outline_taken") == 1 and kinds.index("outline_taken") < kinds.index("model_asked")
+
+
+def test_while_the_model_thinks_a_cold_index_is_warmed_for_the_next_session(desk: Desk, serve: Any) -> None:
+    desk.ask(serve({"text": "It is.", "stall": LEISURE_S + 2}), "is it there?")
+    server = serve({"text": "There."})
+    desk.ask(server, "and now?")
+    assert system_of(server, 0).endswith("calc.py: add, double")
+
+
+async def test_an_index_that_nobody_asks_is_warmed_at_leisure(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.py").write_text("def f(): ...\n")
+    index = Index.open(root, tmp_path / "cache")
+    outlines = Outlines(index, root, tmp_path / "outline.json", 300, leisure_s=0)
+    outlines.leave()
+    outlines.leave()
+    while not (tmp_path / "outline.json").exists():
+        await asyncio.sleep(0.01)
+    assert await outlines.first() == "a.py: f"
+    await outlines.close()
+    await index.close()
+    idle = Outlines(Index.open(root, tmp_path / "cache"), root, tmp_path / "no.json", 0, leisure_s=0)
+    idle.leave()
+    await asyncio.sleep(0)
+    assert idle._index.state().complete == 0  # nobody wants an outline, so nobody asks
+    await idle.close()
 
 
 def test_what_is_gone_is_not_told(desk: Desk, serve: Any) -> None:
