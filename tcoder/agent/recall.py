@@ -215,7 +215,13 @@ class _Short:
         match event:
             case SessionStarted() | TurnStarted():
                 self._first.setdefault(type(event), recorded)
-            case SessionNamed() | ApprovalChanged() | VariantChanged() | PlanChanged() | ChecksRan():
+            case SessionNamed():
+                if isinstance(before := self._last.get(type(event)), Recorded) and isinstance(
+                    before.event, SessionNamed
+                ):
+                    self._usage += before.event.usage or Usage()
+                self._last[type(event)] = recorded
+            case ApprovalChanged() | VariantChanged() | PlanChanged() | ChecksRan():
                 self._last[type(event)] = recorded
             case PatchApplied():
                 self._kept[event.patch.id] = replace(recorded, event=PatchApplied(event.patch))

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from tcoder.agent import chores, halt, queries
+from tcoder.agent import chores, halt, queries, titles
 from tcoder.agent.context import Frame
 from tcoder.agent.environment import Environment
 from tcoder.agent.feed import Feed
@@ -103,6 +103,7 @@ class Session:
         self._questions: dict[str, asyncio.Future[Decide]] = {}
         self._turn: asyncio.Task[None] | None = None
         self._chores: set[asyncio.Task[None]] = set()
+        self._titling: asyncio.Task[None] | None = None
         self._closing: Close | None = None
         self._journal_problem = ""
         self.last_request: ModelRequest | None = None
@@ -260,6 +261,8 @@ class Session:
     async def _close(self, op: Close) -> None:
         self._closing = op
         self._interrupt()
+        if self._titling is not None:
+            self._titling.cancel()
         running = [task for task in (self._turn, *self._chores) if task is not None]
         if running:
             await asyncio.wait(running)
@@ -312,6 +315,7 @@ class Session:
         try:
             while True:
                 finished = await self._run_turn(message)
+                self._entitle()
                 waiting = self._state.queue
                 if not finished or not waiting or self._closing:
                     return
@@ -346,6 +350,16 @@ class Session:
         ended = outcome(ending, self._state, denied=bool(turn.denied), warnings=tuple(turn.warnings), duration=duration)
         self.record(TurnFinished(self._state.turn, ended))
         return ending.status != "interrupted"
+
+    def _entitle(self) -> None:
+        """Have a title written, where one is wanted, while the person reads or types on."""
+        if self.env.interactive and titles.wanted(self._state, self.env.variants) is not None:
+            self._titling = asyncio.create_task(self._write_title())
+
+    async def _write_title(self) -> None:
+        named = await titles.entitle(self.env, self._state)
+        if named is not None and not self._state.name and self._closing is None:
+            self.record(named)
 
     def _interrupted(self, turn: Turn) -> Ending:
         terminated = self._closing is not None and self._closing.reason in ("sigterm", "sighup")

@@ -175,7 +175,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case Rewound():
             return _rewound(state, event)
         case SessionNamed():
-            return replace(state, name=event.name)
+            return replace(state, name=event.name, usage=state.usage + (event.usage or Usage()))
         case TurnFinished():
             return _turn_over(state, event.outcome)
         case _:

@@ -52,6 +52,7 @@ def summarise(path: Path) -> SessionSummary:
                         model, parent = event.variant.id, event.parent
                     case SessionNamed():
                         name = event.name
+                        usage += event.usage or Usage()
                     case TurnStarted():
                         turns = event.turn
                         title = title or first_line(event.message)

@@ -197,7 +197,8 @@ def _fold_event(view: View, recorded: Recorded) -> View:
             left = tuple(question for question in view.questions if question.id != event.question_id)
             return replace(view, questions=left, activity="working")
         case SessionNamed():
-            return replace(view, title=event.name)
+            usage = view.usage + (event.usage or Usage())
+            return replace(view, title=event.name, usage=usage, cost=usage.cost if event.usage else view.cost)
         case PlanChanged():
             return replace(view, plan=event.steps)
         case AttemptRecorded():

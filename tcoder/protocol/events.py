@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tcoder.protocol.attempt import Attempt
+from tcoder.protocol.budget import Usage
 from tcoder.protocol.checks import CheckPhase, CheckReport
 from tcoder.protocol.edits import Checkpoint, Patch
 from tcoder.protocol.location import Location
@@ -203,9 +204,12 @@ class Rewound(Struct, frozen=True, tag="rewound"):
 
 
 class SessionNamed(Struct, frozen=True, tag="session_named"):
-    """A person, or a title that was written for them, names the session."""
+    """The session has a name: from a person, or a title that `model` wrote, with what that cost."""
 
     name: str
+    by: Literal["person", "model"] = "person"
+    model: str = ""
+    usage: Usage | None = None
 
 
 class Notice(Struct, frozen=True, tag="notice"):
