@@ -129,12 +129,13 @@ def tokens(path: str, text: str) -> tuple[str, ...]:
 
 
 _NOISE = re.compile(r"\s*(?:2>&1|\|\s*(?:cat|tail(?:\s+-n?\s*\d+)?|head(?:\s+-n?\s*\d+)?)|;\s*echo\s+\S*\$\?\S*)\s*$")
+_BLANKS = re.compile(r"('[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.)|[ \t]+", re.S)
 _MOVE = re.compile(r"^\s*cd\s+(?:\.|\"?\$PWD\"?)\s*&&\s*")
 
 
 def same_command(command: str) -> str:
-    """A command line without what does not change what it does: white space, and what only cuts its output."""
-    text = _MOVE.sub("", " ".join(command.split()))
+    """A command line without what does not change what it does: blanks between words, and what only cuts its output."""
+    text = _MOVE.sub("", _BLANKS.sub(lambda found: found[1] or " ", command.strip()))
     while (shorter := _NOISE.sub("", text)) != text:
         text = shorter
     return text.strip().rstrip(";").strip()

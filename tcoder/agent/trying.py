@@ -218,8 +218,11 @@ class Tries:
         return told
 
     def kept(self, attempt: Attempt | None = None) -> None:
-        """Mark the attempt that the turn leaves behind; None = the last one."""
-        chosen = attempt or (self._turn.state.attempts[-1] if self._turn.state.attempts else None)
+        """Mark the attempt that the turn leaves behind; None = the last one, unless one is marked."""
+        tried = self._turn.state.attempts
+        if attempt is None and any(one.kept for one in tried):
+            return
+        chosen = attempt or (tried[-1] if tried else None)
         if chosen is not None and chosen.checkpoint_id and not chosen.kept:
             self._turn.record(AttemptRecorded(replace(chosen, kept=True)))
 
