@@ -48,13 +48,17 @@ async def _stopped(turn: Turn, stop: halt.Halt) -> Ending:
 
 
 async def _drive(turn: Turn) -> Ending:
-    attempts = empty = 0
+    attempts = empty = cut_off = 0
     disproven, proof = "", None
     while True:
         message = await turn.converse()
         if message.calls:
             await _call_all(turn, message)
             turn.deliver_steering()
+            cut_off = cut_off + 1 if message.stop in ("length", "context_full") else 0
+            if cut_off >= MAX_EMPTY:
+                why = f"the model's calls were cut off by its output limit {cut_off} times in a row"
+                raise halt.no_progress(why, "ask for smaller steps, or use a model that may answer at greater length")
             continue
         if not message.text.strip() or message.stop in ("length", "context_full"):
             empty += 1

@@ -101,6 +101,8 @@ def http_error(status: int, headers: dict[str, str], body: bytes, variant: Model
         return ModelError(
             "overloaded", f"{name} has a problem ({status}{quote})", "try again later", retry_after_s=wait
         )
+    if status < 300:
+        return ModelError("bad_response", f"{name} answered without content ({status}{quote})", "check the base URL")
     if status == 400 and _says(_REASONING, seen):
         return ReasoningRefusedError("bad_request", f"{name} refuses the request ({status}{quote})")
     return ModelError("bad_request", f"{name} refuses the request ({status}{quote})", "check model, --api and --effort")
