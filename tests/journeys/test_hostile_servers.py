@@ -66,7 +66,10 @@ CASES: dict[str, tuple[list[Step], ExitCode, int, int, str]] = {
         [calls({**READ, "id": "a"}, {**RUN, "id": "a"}), calls({**READ, "id": "a"}), OK], ExitCode.DONE, 3, 1, "fine"
     ),
     "R09 no id": ([calls({**READ, "id": ""}), OK], ExitCode.DONE, 2, 0, "fine"),
-    "R10 twenty at once": ([calls(*(call("shell", {"command": f"echo {n} >> ran.txt"}) for n in range(20))), OK], ExitCode.DONE, 2, 20, "fine"),
+    "R10 twenty at once": (
+        [calls(*(call("shell", {"command": f"echo {n} >> ran.txt"}) for n in range(20))), OK],
+        ExitCode.DONE, 2, 20, "fine",
+    ),
     "R11 empty": ([{"text": ""}, OK], ExitCode.DONE, 2, 0, "fine"),
     "R11 always empty": ([{"text": ""}], ExitCode.NO_PROGRESS, 3, 0, "empty or cut off 3 times"),
     "R11 thoughts alone": ([{"reasoning": "hm"}], ExitCode.NO_PROGRESS, 3, 0, "empty or cut off 3 times"),
