@@ -16,6 +16,7 @@ PARTS = (
     ("models/client_cost.py",),
     ("context/long_session.py",),
     ("context/resume.py",),
+    ("context/interrupt.py",),
     ("context/cache_share.py",),
     ("loop/steps.py", "mix", "read"),
 )
