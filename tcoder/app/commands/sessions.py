@@ -1,4 +1,4 @@
-"""`tcoder sessions [list|show ID|export ID|rm ID]`: stored sessions of this repository.
+"""`tcoder sessions [list|show ID|export ID|rm ID…]`: stored sessions of this repository.
 
 `show` says what a session is and what its next request would hold, layer by layer; `export` writes all of it, as
 Markdown or (`--json`) as one object.
@@ -34,14 +34,14 @@ async def run(options: Options) -> int:
         return 0
     if what not in ("show", "export", "rm"):
         raise UsageError(f"unknown: sessions {what}", "use list, show ID, export ID or rm ID")
+    if what == "rm":
+        _remove(options, place, rest)
+        return 0
     path = find_session(place, rest[0] if rest else "")
-    match what:
-        case "rm":
-            _remove(path)
-        case "show":
-            _show(options, place, path)
-        case _:
-            _export(options, path)
+    if what == "show":
+        _show(options, place, path)
+    else:
+        _export(options, path)
     return 0
 
 
@@ -98,8 +98,18 @@ def _export(options: Options, path: Path) -> None:
         complain(problem)
 
 
-def _remove(path: Path) -> None:
-    """Remove a session that nobody has open, with what it kept beside the journal."""
-    Journal(path).close()
-    path.unlink()
-    shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+def _remove(options: Options, place: Place, ids: list[str]) -> None:
+    """Remove the sessions that are named, with what they kept beside the journal; none when one of them is not there
+    or is open elsewhere. No name, also an empty one, never means the last one."""
+    if not ids or not all(ids):
+        raise UsageError("tcoder sessions rm needs the id of a session", "see `tcoder sessions`; nothing was removed")
+    paths = list(dict.fromkeys(find_session(place, one) for one in ids))
+    for path in paths:
+        Journal(path).close()
+    for path in paths:
+        path.unlink()
+        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+    if options.json:
+        say_json({"removed": [path.stem for path in paths]})
+    else:
+        say("".join(f"removed {path.stem}\n" for path in paths))
