@@ -3,8 +3,6 @@
 import asyncio
 import gc
 import os
-import secrets
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from itertools import islice
@@ -19,7 +17,7 @@ from tcoder.agent.environment import Environment
 from tcoder.agent.grants import Grants
 from tcoder.agent.journal import Journal, Stored, copy, private_folder
 from tcoder.agent.outlines import Outlines
-from tcoder.agent.recall import Recalled, recall, recall_beside
+from tcoder.agent.recall import Recalled, left_open, recall, recall_beside
 from tcoder.agent.reviewing import Reviewer
 from tcoder.agent.rewind import events_before
 from tcoder.agent.session import Session, StrategyRunner
@@ -28,7 +26,7 @@ from tcoder.agent.stored import summarise_all
 from tcoder.app import credentials, parts, variants
 from tcoder.app.instructions import RULE_FILES, read_instructions
 from tcoder.app.options import Options
-from tcoder.app.place import Place, find_session
+from tcoder.app.place import Place, find_session, new_session_id
 from tcoder.app.printing import complain
 from tcoder.config import Settings
 from tcoder.index import Index
@@ -48,11 +46,6 @@ from tcoder.workspace.ledger.ledger import Ledger
 from tcoder.workspace.ledger.prune import Rule, prune
 
 OUTLINE = "outline.json"
-
-
-def new_session_id() -> str:
-    """Sortable by time, unique without asking anybody."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 @dataclass(frozen=True)
@@ -147,6 +140,8 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     if options.debug:
         session.observe(_debug_log(options.debug, redactor))
     _begin(session, place, session_id, parent, resumed=recalled is not None and not parent)
+    for event in left_open(recalled) if recalled else ():
+        session.record(event)
     _, hidden = read_instructions(place.root, RULE_FILES)
     told = [one for one in (hidden, contained.notice) if one]
     problems = (*place.config.notices, *told, *plugins.problems)

@@ -1,6 +1,7 @@
 """Where a run happens: the repository, its settings, whether it is trusted, its stored sessions."""
 
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,11 @@ def _is_trusted(root: Path, state: Path, *, now: bool) -> bool:
     if now:
         store.trust(root)
     return store.is_trusted(root)
+
+
+def new_session_id() -> str:
+    """Sortable by time, unique without asking anybody."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
 
 
 def find_session(place: Place, session_id: str) -> Path:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.desk import Desk
+from support.desk import Desk, git
 
 
 def ids(desk: Desk) -> list[str]:
@@ -26,3 +26,48 @@ def test_sessions_that_are_named_are_removed_all_or_none(desk: Desk, serve: Any)
     ended = desk.run("sessions", "rm", "one", "three")
     assert ended.code == 0 and ended.out == "removed one\nremoved three\n"
     assert ids(desk) == ["two"]
+
+
+PATCH = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
+
+
+def test_an_applied_patch_is_in_the_timeline_and_can_be_undone(desk: Desk) -> None:
+    (desk.root.parent / "p.diff").write_text(PATCH)
+    assert desk.run("apply", "../p.diff").code == 0
+    patches = [row for row in desk.run("timeline", "--json").result if row["kind"] == "patch"]
+    assert [(row["files"], row["cause"]) for row in patches] == [(["calc.py"], "edit: tcoder apply ../p.diff")]
+    assert "+    return a + b" in desk.run("diff").out
+    assert desk.run("undo").code == 0 and git(desk.root, "status", "--porcelain") == ""
+    assert desk.run("redo").code == 0 and "a + b" in (desk.root / "calc.py").read_text()
+
+
+def test_a_session_goes_on_with_an_applied_patch_and_its_model_is_told(desk: Desk, serve: Any) -> None:
+    desk.ask(serve({"text": "Nothing."}), "what is here?", "--session-id", "first")
+    (desk.root / "mine.txt").write_text("mine\n")
+    assert desk.run("apply", "-", stdin=PATCH).code == 0 and ids(desk) == ["first"]
+    assert desk.run("undo").code == 0 and (desk.root / "mine.txt").exists()
+    server = serve({"text": "I see."})
+    desk.ask(server, "and now?", "-c")
+    assert "applied changes in: calc.py" in str(server.requests[0].body["messages"])
+
+
+def test_a_patch_can_be_applied_without_a_session_or_beside_an_open_one(desk: Desk, serve: Any) -> None:
+    assert desk.run("apply", "-", "--no-session", stdin=PATCH).code == 0 and ids(desk) == []
+    git(desk.root, "checkout", "-q", "calc.py")
+    server = serve({"text": "Late.", "stall": 20})
+    first = desk.start("--task", "wait", "--base-url", server.url, "-m", "x", "--session-id", "busy")
+    try:
+        while not server.requests:
+            assert first.poll() is None
+        ended = desk.run("apply", "-", stdin=PATCH)
+        assert ended.code == 0 and "`tcoder undo` does not know of it" in ended.err and "busy is open" in ended.err
+        assert "a + b" in (desk.root / "calc.py").read_text()
+    finally:
+        first.terminate()
+        first.communicate(timeout=20)
+
+
+def test_a_patch_that_does_not_apply_begins_no_session(desk: Desk) -> None:
+    assert desk.run("apply", "-", stdin=PATCH.replace("a - b", "a * b")).code == 2
+    assert desk.run("apply", "-", "--check", stdin=PATCH).code == 0
+    assert ids(desk) == [] and git(desk.root, "status", "--porcelain") == ""
