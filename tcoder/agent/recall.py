@@ -35,10 +35,12 @@ from tcoder.protocol.events import (
     Recorded,
     SessionNamed,
     SessionStarted,
+    ToolFinished,
+    ToolStarted,
     TurnStarted,
     VariantChanged,
 )
-from tcoder.protocol.messages import AssistantMessage
+from tcoder.protocol.messages import AssistantMessage, ToolResult
 from tcoder.protocol.variant import Served
 
 SHOWN_EVENTS = 2_000
@@ -97,6 +99,21 @@ async def recall_beside(path: Path) -> Recalled:
             if count % STEP_EVENTS == 0:
                 await asyncio.sleep(REST_S)
     return reading.recalled()
+
+
+def left_open(recalled: Recalled) -> tuple[Event, ...]:
+    """What must be recorded before a session goes on whose process was killed in the middle of a turn: every call gets
+    its result, since no vendor takes a conversation in which one is missing."""
+    begun = {one.event.call.id for one in recalled.past if isinstance(one.event, ToolStarted)}
+    events: list[Event] = []
+    for call in recalled.state.unanswered:
+        if call.id in begun:
+            text = "tcoder was ended while this ran: what it did is not known, look before you repeat it"
+        else:
+            events.append(ToolStarted(call, call.name))
+            text = "not run: tcoder was ended before"
+        events.append(ToolFinished(call.id, call.name, ToolResult(call.id, text, "cancelled"), 0.0))
+    return tuple(events)
 
 
 class _Reading:

@@ -132,7 +132,8 @@ def fold(state: SessionState, event: Event) -> SessionState:
         case ToolFinished():
             return _finished(state, event.result)
         case SessionStarted():
-            return replace(state, session_id=event.session_id, approval=event.approval, variant=event.variant.name)
+            name = event.variant.name
+            return replace(state, session_id=event.session_id, approval=event.approval, variant=name, running=False)
         case SessionResumed():
             return replace(state, variant=event.variant.name, running=False)
         case TurnStarted():

@@ -6,16 +6,25 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from support.agent_runs import RUNS, Deeds, run
 from support.desk import FIX, Desk
 
 from tcoder.agent.journal import Stored, load
-from tcoder.agent.recall import STEP_EVENTS, recall, recall_beside
+from tcoder.agent.recall import STEP_EVENTS, left_open, recall, recall_beside
 from tcoder.agent.state import replay
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.codec import encode_line
 from tcoder.protocol.errors import JournalError
-from tcoder.protocol.events import ModelAnswered, Notice, PatchApplied, Recorded, SessionStarted, ToolFinished
+from tcoder.protocol.events import (
+    ModelAnswered,
+    Notice,
+    PatchApplied,
+    Recorded,
+    SessionStarted,
+    ToolFinished,
+    ToolStarted,
+)
 
 
 def write(path: Path, deeds: Deeds) -> list[Recorded]:
@@ -128,3 +137,25 @@ async def test_others_have_their_turn_while_a_long_session_is_read(tmp_path: Pat
     person.cancel()
     assert recalled == recall(tmp_path / "s.jsonl")
     assert turns > len(recorded) // STEP_EVENTS
+
+
+@pytest.mark.parametrize(
+    ("deeds", "kinds"),
+    [
+        (LONG, []),
+        ([("turn", "x"), ("calls", "a")], [ToolStarted, ToolFinished] * 2),
+        ([("turn", "x"), ("calls", "a"), ("finish", "y")], [ToolStarted, ToolFinished]),
+    ],
+)
+def test_calls_of_a_process_that_was_killed_get_their_results(tmp_path: Path, deeds: Deeds, kinds: list[Any]) -> None:
+    write(tmp_path / "s.jsonl", deeds)
+    recalled = recall(tmp_path / "s.jsonl")
+    events = left_open(recalled)
+    assert [type(event) for event in events] == kinds
+    state = replay(events, recalled.state)
+    assert state.pending == () and state.unanswered == ()
+    started = Recorded(recalled.next_seq, "", ToolStarted(recalled.state.unanswered[0], "x")) if kinds else None
+    if started is not None:
+        events = left_open(replace(recalled, past=(*recalled.past, started)))
+        assert [type(event) for event in events] == kinds[1:]
+        assert isinstance(events[0], ToolFinished) and "look before you repeat it" in events[0].result.content
