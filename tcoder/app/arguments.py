@@ -21,9 +21,11 @@ HELP = """commands:
   locate TEXT              files and symbols that a task concerns, ranked
   index                    build or refresh the index, with figures
   apply [FILE|-]           apply a patch in any supported edit format, atomically
-  diff, review, commit     what the agent changed; commit what was accepted (-m TEXT)
+  diff                     what the agent changed
+  review                   the same by hunk; --accept ID…, --reject ID…, --accept --all
+  commit                   commit what was accepted, or --all (-m TEXT)
   timeline, undo, redo     the ledger of patches and checkpoints (undo ID, redo ID)
-  sessions                 list | show ID | export ID | rm ID
+  sessions                 list | show ID | export ID | rm ID…
   policy check -- COMMAND  what the permission policy says of a command, and why
   models                   list | pull ID | test ID
   config                   show | path
@@ -109,7 +111,7 @@ def _split_verbatim(words: list[str]) -> tuple[list[str], list[str]]:
 def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Options:
     command = rest[0] if rest and rest[0] in COMMANDS and task is None else ""
     arguments = rest[1:] if command else rest
-    if command == "commit" and given["model"]:
+    if command in ("commit", "review") and given["model"]:
         given["message"], given["model"] = given["model"], ""  # -m is the message there, as in git
     path = given.pop("directory") or "."
     as_json = given.pop("json")
@@ -123,6 +125,8 @@ def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Option
         if len(arguments) > 1:
             raise UsageError(f"unknown command {arguments[0]!r}", "quote a task: tcoder --task '…'")
         path, arguments = arguments[0], []
+    for verdict in ("accept", "reject"):
+        given[verdict] = None if given[verdict] is None else tuple(given[verdict])
     given["add_dirs"] = tuple(given["add_dirs"] or ())
     given["allowed_tools"] = tuple(
         name for names in given["allowed_tools"] or () for name in names.replace(",", " ").split()
@@ -224,7 +228,10 @@ def _build_parser() -> _Parser:
     single.add_argument("--why", action="store_true", help="locate: with reasons")
     single.add_argument("--check", action="store_true", help="apply: only see whether it applies")
     single.add_argument("--rebuild", action="store_true", help="index: from nothing")
-    single.add_argument("--message", default="", metavar="TEXT", help="commit: the message (-m after commit)")
+    single.add_argument("--accept", nargs="*", metavar="ID", help="review: these hunks are right")
+    single.add_argument("--reject", nargs="*", metavar="ID", help="review: take these hunks out of the files")
+    single.add_argument("--all", action="store_true", help="review: every open hunk; commit: all the agent changed")
+    single.add_argument("--message", default="", metavar="TEXT", help="commit, review reject: -m, too")
     single.add_argument("--no-hooks", action="store_true", help="commit: run no hooks or filters of the repository")
     single.add_argument("--needle", action="store_true", help="models test: recall by depth")
     return parser

@@ -89,6 +89,9 @@ class Options(Struct, frozen=True):
     check: bool = False
     rebuild: bool = False
     message: str = ""
+    accept: tuple[str, ...] | None = None
+    reject: tuple[str, ...] | None = None
+    all: bool = False
     no_hooks: bool = False
     needle: bool = False
 

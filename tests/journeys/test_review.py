@@ -54,9 +54,42 @@ def test_the_model_is_told_of_a_rejection(changed: Desk, serve: Any) -> None:
     assert "keep the name" in str(server.requests[0].body["messages"])
 
 
-def test_nothing_accepted_is_said(changed: Desk) -> None:
+def test_nothing_accepted_is_said_with_what_to_do(changed: Desk) -> None:
     ended = changed.run("commit", "-m", "x")
     assert ended.code == 2 and "nothing is accepted" in ended.err
+    assert "tcoder review --accept ID" in ended.err and "tcoder commit --all" in ended.err
+
+
+def test_hunks_are_accepted_and_rejected_by_flags(changed: Desk) -> None:
+    found = hunks(changed)
+    ended = changed.run("review", "--reject", *found["test_calc.py"], "--accept", "--all", "-m", "keep the name")
+    assert ended.code == 0, ended.err
+    assert "def test_add()" in (changed.root / "test_calc.py").read_text()
+    assert changed.run("commit", "-m", "Add, do not subtract").code == 0
+    assert "calc.py" in git(changed.root, "show", "--name-only", "--format=", "HEAD").split()
+
+
+def test_commit_all_takes_what_the_agent_changed_and_leaves_mine(changed: Desk) -> None:
+    (changed.root / "later.txt").write_text("mine\n")
+    ended = changed.run("commit", "--all", "-m", "Add, do not subtract")
+    assert ended.code == 0, ended.err
+    assert git(changed.root, "show", "--name-only", "--format=", "HEAD").split() == ["calc.py", "test_calc.py"]
+    assert git(changed.root, "status", "--porcelain").split() == ["A", "mine.txt", "??", "later.txt"]
+    again = changed.run("commit", "--all", "-m", "x")
+    assert again.code == 2
+
+
+def test_a_session_that_changed_nothing_has_nothing_to_commit(desk: Desk, serve: Any) -> None:
+    desk.ask(serve({"text": "A calculator."}), "what is here?")
+    for arguments in ((), ("--all",)):
+        ended = desk.run("commit", "-m", "x", *arguments)
+        assert ended.code == 2 and "nothing to commit" in ended.err and "review" not in ended.err
+
+
+@pytest.mark.parametrize("arguments", [("--all",), ("--accept",), ("--reject",), ("accept",), ("approve", "x")])
+def test_a_review_that_is_not_clear_does_nothing(changed: Desk, arguments: tuple[str, ...]) -> None:
+    ended = changed.run("review", *arguments)
+    assert ended.code == 2 and "--accept ID" in ended.err
 
 
 def test_a_hook_that_refuses_is_reported_and_changes_nothing(changed: Desk) -> None:
