@@ -15,7 +15,7 @@ from tcoder.index import locating, outline, past, references, related
 from tcoder.index.git import git
 from tcoder.index.history import History
 from tcoder.index.languages import language_of, role_of
-from tcoder.index.listing import IGNORE_FILE, Stamp, list_files, stamp
+from tcoder.index.listing import IGNORE_FILE, Stamp, is_filled, list_files, stamp
 from tcoder.index.matching import LoadedSegment
 from tcoder.index.segment import IN_NAME, SMALL_FILES, Facts, unpack
 from tcoder.index.store import Place, SegmentHead, Store, cannot_write, is_busy
@@ -189,8 +189,12 @@ class Engine:
         return unknown
 
     def update_heard(self, paths: Iterable[str]) -> None:
-        """Look at files that were heard of, but not at ignored ones."""
-        self.update(path for path in sorted(paths) if path not in self._ignored)
+        """Look at files that were heard of, but not at ignored ones or those that tools made."""
+        self.update(
+            path
+            for path in sorted(paths)
+            if path in self.entries or (path not in self._ignored and not is_filled(self.root, path))
+        )
 
     def update(self, paths: Iterable[str]) -> None:
         """Look at these files now: small ones are parsed at once, others become pending."""

@@ -188,7 +188,7 @@ class Index:
             return  # the first question looks at everything
         engine = self._engine
         inside = [under for under, problem in map(self._inside, paths) if under and not problem]
-        await self._call(lambda: engine.update(inside))
+        await self._call(lambda: engine.update_heard(inside))
 
     async def close(self) -> None:
         """End workers and close the store; safe to call twice."""

@@ -34,6 +34,9 @@ SKIPPED_FOLDERS = frozenset(
         "bower_components",
     ]
 )
+"""Folders that tools fill, not people. What git tracks in them is indexed all the same."""
+ENVIRONMENT_MARK = "pyvenv.cfg"
+"""The file that says that its folder is a Python environment, whatever its name."""
 
 
 class Stamp(NamedTuple):
@@ -52,17 +55,21 @@ class Listing(NamedTuple):
 
 
 def list_files(root: Path) -> Listing:
-    """Regular files in the root that have a language and are not ignored. Symbolic links are not followed; names that
-    are not UTF-8 are left out."""
+    """Regular files in the root that have a language, are not ignored and in no folder that tools fill. Symbolic links
+    are not followed; names that are not UTF-8 are left out."""
     if problem := unsuitable(root):
         return Listing({}, problem)
-    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    filled = [f"--exclude={name}/" for name in sorted(SKIPPED_FOLDERS)]  # git asks this of untracked files only
+    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", *filled)
     if listed is not None and listed.count(b"\0") > MAX_ENTRIES:
         return Listing({}, f"more than {MAX_ENTRIES:,} files")
     names = _decode(listed) if listed is not None else _walk(root)
     if names is None:
         return Listing({}, f"more than {MAX_ENTRIES:,} files")
-    names = [name for name in names if language_of(name)]
+    environments = tuple(
+        name.removesuffix(ENVIRONMENT_MARK) for name in names if name.endswith(f"/{ENVIRONMENT_MARK}")
+    )
+    names = [name for name in names if language_of(name) and not name.startswith(environments)]
     if len(names) > MAX_FILES:
         return Listing({}, f"more than {MAX_FILES:,} source files")
     ignored = _ignored(root, names)
@@ -71,6 +78,14 @@ def list_files(root: Path) -> Listing:
         if name not in ignored and (found := stamp(root, name)):
             files[name] = found
     return Listing(files)
+
+
+def is_filled(root: Path, path: str) -> bool:
+    """Whether a file lies in a folder that tools fill: packages, caches, environments."""
+    folders = path.split("/")[:-1]
+    if not SKIPPED_FOLDERS.isdisjoint(folders):
+        return True
+    return any((root / "/".join(folders[:depth]) / ENVIRONMENT_MARK).is_file() for depth in range(1, len(folders) + 1))
 
 
 def unsuitable(root: Path) -> str:

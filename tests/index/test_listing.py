@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tcoder.index import listing
+from tcoder.index import Index, listing
 from tcoder.index.languages import language_of, role_of
 
 
@@ -28,6 +28,42 @@ def test_ignored_files_are_left_out(root: Path) -> None:
     (root / ".gitignore").write_text("out/\nnode_modules/\n")
     (root / ".tcoderignore").write_text("secret/\n")
     assert sorted(listing.list_files(root).files) == ["a.py", "odd\nname.py", "sub/b.go"]
+
+
+def test_folders_that_tools_fill_are_left_out_even_if_nobody_ignores_them(root: Path) -> None:
+    inside = [".venv/lib/a.py", "web/node_modules/x/b.js", "my-env/pyvenv.cfg", "my-env/lib/c.py", ".tox/py/d.py"]
+    write(root, "a.py", "web/e.js", "my-env.py", *inside)
+    assert sorted(listing.list_files(root).files) == ["a.py", "my-env.py", "web/e.js"]
+    filled = [name for name in inside if listing.is_filled(root, name)]
+    assert filled == inside and not listing.is_filled(root, "web/e.js")
+
+
+def test_an_environment_at_the_root_hides_nothing_of_the_project(root: Path) -> None:
+    write(root, "pyvenv.cfg", "a.py", "lib/python3/site-packages/b.py")
+    assert sorted(listing.list_files(root).files) == ["a.py", "pyvenv.cfg"]
+
+
+async def test_an_environment_made_meanwhile_is_not_taken_in(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    write(root, "a.py")
+    index = Index.open(root, tmp_path_factory.mktemp("cache"))
+    try:
+        assert (await index.build()).files == 1
+        write(root, "b.py", "env/pyvenv.cfg", "env/lib/c.py", "node_modules/d.js")
+        await index.changed(["b.py", "env/lib/c.py", "node_modules/d.js"])
+        assert (await index.build()).files == 2
+        assert [hit.path for hit in (await index.search("x = 1", path="env/lib")).hits] == ["env/lib/c.py"]
+        assert [symbol.name for symbol in await index.symbols("env/lib/c.py")] == ["x"]
+    finally:
+        await index.close()
+
+
+def test_what_git_tracks_in_such_a_folder_is_part_of_the_project(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    write(tmp_path, "fixtures/node_modules/a.js", "fixtures/node_modules/b.js")
+    subprocess.run(["git", "-C", str(tmp_path), "add", "fixtures/node_modules/a.js"], check=True)
+    assert sorted(listing.list_files(tmp_path).files) == ["fixtures/node_modules/a.js"]
 
 
 def test_links_and_foreign_names(root: Path) -> None:
