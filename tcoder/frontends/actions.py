@@ -43,7 +43,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("variant.fast", "Fast variant", "variant", ("alt+comma",), "fast", usage="[PROMPT]"),
     Action("variant.standard", "Standard variant", "variant", ("alt+full_stop",), "std", ("standard",), "[PROMPT]"),
     Action("variant.auto", "Automatic variant on or off", "variant", ("alt+slash",), "auto", usage="[off]", choices=("on", "off")),
-    Action("variant.explain", "Why this variant, and what both have done; save keeps it", "variant", slash="variant", aliases=("why",), usage="[save]", choices=("why", "save")),
+    Action("variant.explain", "Why this variant, and what both have done; save keeps it", "variant", slash="variant", aliases=("why",), usage="[save]", choices=("why", "save", "fast", "std", "auto")),
     Action("model.choose", "Choose the model", "model", ("ctrl+l",), "model", usage="[ID]"),
     Action("model.setup", "Ways to a model: a key, a server, this machine, a demo", "model", slash="setup", aliases=("login",), usage="[WAY]", choices=("key", "environment", "server", "local", "demo")),
     Action("model.effort", "Set the reasoning effort", "model", slash="effort", usage="LEVEL", choices=EFFORTS),

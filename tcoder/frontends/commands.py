@@ -67,6 +67,10 @@ def meaning(text: str, user: Sequence[UserCommand] = (), actions: Sequence[Actio
         return Say(text)
     name, _, rest = stripped[1:].partition(" ")
     if (action := names(actions).get(name)) is not None:
+        first, _, more = rest.strip().partition(" ")
+        stop = names(actions).get(first) if action.id == "variant.explain" else None
+        if stop is not None and stop.group == "variant" and stop.id != action.id:
+            return Do(stop.id, more.strip())  # `/variant fast` is `/fast`
         return Do(action.id, rest.strip())
     if (command := next((command for command in user if command.name == name), None)) is not None:
         return Say(command.text.replace("$ARGUMENTS", rest.strip()))
