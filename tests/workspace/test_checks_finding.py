@@ -59,6 +59,28 @@ def test_find(tmp_path: Path, files: dict[str, str], command: str, runner: str, 
     assert first.why
 
 
+SITE = ".venv/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("installed", "told"),
+    [
+        ({}, True),
+        ({f"{SITE}/other/__init__.py": "", f"{SITE}/other.pth": "/elsewhere/src"}, True),
+        ({f"{SITE}/pkg/__init__.py": ""}, False),
+        ({f"{SITE}/__editable__.pkg-1.pth": "ROOT/src\n"}, False),
+        ({f"{SITE}/__editable___pkg_finder.py": "MAPPING = {'pkg': 'ROOT/src/pkg'}"}, False),
+    ],
+)
+def test_an_environment_is_told_of_a_package_below_src_that_is_not_installed_in_it(
+    tmp_path: Path, installed: dict[str, str], told: bool
+) -> None:
+    files = {"tests/test_a.py": PYTEST_TEST, "src/pkg/__init__.py": "", **venv(".venv")}
+    files |= {name: text.replace("ROOT", str(tmp_path)) for name, text in installed.items()}
+    command = find(write(tmp_path, files))[0].command
+    assert command == ("PYTHONPATH=src " if told else "") + ".venv/bin/python -m pytest"
+
+
 @pytest.mark.parametrize(
     "files",
     [{}, {"README.md": "hello"}, {"package.json": "{broken"}, {"package.json": package("echo no test specified")},

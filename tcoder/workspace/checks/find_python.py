@@ -13,6 +13,7 @@ from tcoder.protocol.checks import CheckCommand
 from tcoder.workspace.checks.evidence import Evidence, table
 
 VENVS = (".venv", "venv", "env", ".env")
+OWN = "is its environment"
 MANAGERS = (
     ("uv.lock", "uv", "uv run"),
     ("poetry.lock", "poetry", "poetry run"),
@@ -70,11 +71,34 @@ def find(evidence: Evidence) -> list[CheckCommand]:
 
 
 def _source_path(evidence: Evidence, python: Interpreter) -> str:
-    """A package below `src` can be imported from an environment of the project's own, where it is installed; any other
-    interpreter must be told."""
-    if python.why.endswith("is its environment") or python.has_pytest is None:
+    """An interpreter must be told of packages below `src`, unless they are installed in an environment of the
+    project's own, or a manager sees to that."""
+    packages = [found.parent.name for found in (evidence.root / "src").glob("*/__init__.py")]
+    if not packages or python.has_pytest is None:
         return ""
-    return "PYTHONPATH=src " if next((evidence.root / "src").glob("*/__init__.py"), None) else ""
+    if python.why.endswith(OWN):
+        environment = evidence.root / python.prefix.removesuffix("/bin/python")
+        if all(_is_installed(environment, evidence.root / "src", package) for package in packages):
+            return ""
+    return "PYTHONPATH=src "
+
+
+def _is_installed(environment: Path, source: Path, package: str) -> bool:
+    """Whether a package is in an environment, copied or by a link to its source."""
+    for place in environment.glob("lib/python3*/site-packages"):
+        if (place / package / "__init__.py").is_file():
+            return True
+        links = [*place.glob("*.pth"), *place.glob("__editable__*.py"), *place.glob("*.egg-link")]
+        if any(_names(link, str(source)) for link in links):
+            return True
+    return False
+
+
+def _names(link: Path, folder: str) -> bool:
+    try:
+        return folder in link.read_text("utf-8", "replace")
+    except OSError:
+        return False  # what cannot be read says nothing
 
 
 def _pytest_evidence(evidence: Evidence) -> str:
@@ -104,7 +128,7 @@ def _discover_options(evidence: Evidence) -> str:
 def interpreters(evidence: Evidence) -> list[Interpreter]:
     """The interpreters that the project may mean, best first; never empty."""
     found = [
-        Interpreter(f"{name}/bin/python", f"{name} is its environment", _has_pytest(evidence.root / name))
+        Interpreter(f"{name}/bin/python", f"{name} {OWN}", _has_pytest(evidence.root / name))
         for name in VENVS
         if (evidence.root / name / "bin" / "python").exists()
     ]
