@@ -17,6 +17,7 @@ from tcoder.index.history import History
 from tcoder.index.languages import language_of, role_of
 from tcoder.index.listing import IGNORE_FILE, Stamp, is_filled, list_files, stamp
 from tcoder.index.matching import LoadedSegment
+from tcoder.index.pathwords import PathWords
 from tcoder.index.segment import IN_NAME, SMALL_FILES, Facts, unpack
 from tcoder.index.store import Place, SegmentHead, Store, cannot_write, is_busy
 from tcoder.index.tags import tags
@@ -56,6 +57,7 @@ class Engine:
         self._version = ("", -1)
         self._facts: dict[str, tuple[bytes, Facts]] = {}
         self.history = History()
+        self._path_words: PathWords | None = None
         self._head = ""
         self._ignored: set[str] = set()
         self._load()
@@ -82,6 +84,7 @@ class Engine:
         else:
             self.store.leave_disk()
         self.entries.clear()
+        self._path_words = None
         self.pending.clear()
         self.segments.clear()
         self._facts.clear()
@@ -124,7 +127,7 @@ class Engine:
         self._places = self.store.places()
         self.segments = {head.id: self.segments.get(head.id) or LoadedSegment(head) for head in self.store.heads()}
         for segment in self.segments.values():
-            segment.paths = [()] * len(segment.paths)
+            segment.detach_all()
         for path, entry in self.entries.items():
             self._attach(path, entry.key)
 
@@ -135,21 +138,25 @@ class Engine:
     def _attach(self, path: str, key: bytes) -> None:
         """Say in its segment that a file has this content."""
         if place := self._places.get(key):
-            paths = self.segments[place.segment].paths
-            if path not in paths[place.ordinal]:
-                paths[place.ordinal] = (*paths[place.ordinal], path)
+            segment = self.segments[place.segment]
+            if path not in segment.paths[place.ordinal]:
+                segment.attach(place.ordinal, (*segment.paths[place.ordinal], path))
 
     def _enter(self, path: str, entry: Entry) -> None:
         self._leave(path)
         self.entries[path] = entry
+        if self._path_words is not None:
+            self._path_words.add(path)
         self.pending.pop(path, None)
         self._attach(path, entry.key)
 
     def _leave(self, path: str) -> None:
         entry = self.entries.pop(path, None)
+        if entry is not None and self._path_words is not None:
+            self._path_words.remove(path)
         if entry is not None and (place := self._places.get(entry.key)):
-            paths = self.segments[place.segment].paths
-            paths[place.ordinal] = tuple(other for other in paths[place.ordinal] if other != path)
+            segment = self.segments[place.segment]
+            segment.attach(place.ordinal, tuple(other for other in segment.paths[place.ordinal] if other != path))
 
     def sweep(self, heard: Iterable[str] = ()) -> None:
         """Compare the tree with what is known; what is new or changed becomes pending. Files that were `heard` of and
@@ -279,6 +286,13 @@ class Engine:
         return IndexReport(
             state.files, state.symbols, dict(languages.most_common()), size, state.complete, state.problem
         )
+
+    @property
+    def path_words(self) -> PathWords:
+        """The words of known paths, read when they are first asked for."""
+        if self._path_words is None:
+            self._path_words = PathWords(self.entries)
+        return self._path_words
 
     def facts(self, path: str) -> Facts:
         """What is stored of a file, nothing for an unknown one."""

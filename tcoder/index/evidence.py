@@ -1,16 +1,17 @@
 """Everything that speaks for a file, as features: its text and names, its past, its neighbours."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from tcoder.index.history import Echo, History
 from tcoder.index.languages import role_of
-from tcoder.index.matching import LoadedSegment, Matches, Postings, match
+from tcoder.index.matching import LoadedSegment, Matches, Part, Postings, match
+from tcoder.index.pathwords import PathWords
 from tcoder.index.query import Query
 from tcoder.index.references import subject
 from tcoder.index.segment import Facts
-from tcoder.index.terms import path_terms, split, stem_terms
+from tcoder.index.terms import split
 
 BEST_UNITS = 12
 UNIT_SHARES = (1.0, 0.3, 0.15, 0.1)
@@ -29,6 +30,8 @@ class Known(Protocol):
     def entries(self) -> Mapping[str, object]: ...
     @property
     def history(self) -> History: ...
+    @property
+    def path_words(self) -> PathWords: ...
     def facts(self, path: str) -> Facts: ...
 
 
@@ -60,18 +63,18 @@ def scale(values: Scores) -> Scores:
 def collect(known: Known, query: Query) -> Evidence:
     """Everything that is known about the files that a query may be about."""
     identifiers = {split(name.encode())[0]: name for name in query.identifiers}
-    found = match(known.store, known.segments, query.terms, identifiers)
+    found = match(known.store, known.segments, query.terms, identifiers, (query.title, query.coded))
     units, whole, names = _by_file(known.segments, found)
     defines = _defines(known.segments, found)
-    by_name = _paths_by_name(query, known.entries)
+    by_name = _paths_by_name(query, known.path_words)
     mentions, frames = _mentions(query, by_name), _frames(query, by_name)
     echo = known.history.echo(query.terms)
-    path, stem = _path_scores(known.entries, query)
+    path, stem = known.path_words.scores(query.terms.keys())
     features = {
         "symbol": scale({file: _mix([unit.score for unit in best]) for file, best in units.items()}),
         "best": scale({file: best[0].score for file, best in units.items() if best}),
         "file": scale(whole),
-        "title": scale(names),
+        "name": scale(names),
         "defines": scale({file: sum(found.idf[term] for term in terms) for file, terms in defines.items()}),
         "path": scale(path),
         "stem": scale(stem),
@@ -80,6 +83,8 @@ def collect(known: Known, query: Query) -> Evidence:
         "messages": scale({file: score for file, score in echo.messages.items() if file in known.entries}),
         "fixes": scale({file: score for file, score in echo.fixes.items() if file in known.entries}),
         "tests": scale(_tested(units)),
+        **_of_part("title", known.segments, found, found.parts[0]),
+        **_of_part("coded", known.segments, found, found.parts[1]),
     }
     return Evidence(features, units, defines, mentions, frames, echo)
 
@@ -104,15 +109,42 @@ def _by_file(segments: Mapping[int, LoadedSegment], found: Matches) -> tuple[dic
                 whole[path] = total
             first = segment.first_unit[ordinal]
             own = scores[first : segment.first_unit[ordinal + 1]]
-            if not own or max(own) <= 0:
+            scored = [(score, -unit) for unit, score in enumerate(own) if score > 0]
+            if not scored:
                 continue
-            ranked = sorted(range(len(own)), key=own.__getitem__, reverse=True)[:BEST_UNITS]
-            best = [Unit(own[unit], unit, named.get(first + unit, 0.0)) for unit in ranked if own[unit] > 0]
+            scored.sort(reverse=True)
+            best = [Unit(score, -unit, named.get(first - unit, 0.0)) for score, unit in scored[:BEST_UNITS]]
             top = max((unit.name for unit in best), default=0.0)
             for path in paths:
                 units[path] = best
                 names[path] = top
     return units, whole, names
+
+
+def _of_part(name: str, segments: Mapping[int, LoadedSegment], found: Matches, part: Part) -> dict[str, Scores]:
+    """The features of files by a part of the terms alone, as for all of them: its best symbols, the best of these,
+    the whole text, the best name."""
+    symbol: Scores = {}
+    best: Scores = {}
+    whole: Scores = {}
+    names: Scores = {}
+    for id_ in found.chosen:
+        segment, named = segments[id_], part.names[id_]
+        contents = segment.unit_content
+        scores: defaultdict[int, list[float]] = defaultdict(list)
+        for unit, score in part.units[id_].items():
+            scores[contents[unit]].append(score)
+        top: dict[int, float] = {}
+        for unit, score in named.items():
+            top[contents[unit]] = max(top.get(contents[unit], 0.0), score)
+        for ordinal, total in part.files[id_].items():
+            own = sorted(scores.get(ordinal, ()), reverse=True)[: len(UNIT_SHARES)]
+            for path in segment.paths[ordinal]:
+                whole[path] = total
+                if own:
+                    symbol[path], best[path], names[path] = _mix(own), own[0], top.get(ordinal, 0.0)
+    features = {"symbol": symbol, "best": best, "file": whole, "name": names}
+    return {f"{name} {kind}": scale(values) for kind, values in features.items()}
 
 
 def _defines(segments: Mapping[int, LoadedSegment], found: Matches) -> dict[str, set[str]]:
@@ -126,17 +158,12 @@ def _defines(segments: Mapping[int, LoadedSegment], found: Matches) -> dict[str,
     return defines
 
 
-def _paths_by_name(query: Query, entries: Iterable[str]) -> dict[str, list[str]]:
+def _paths_by_name(query: Query, words: PathWords) -> dict[str, list[str]]:
     """Known paths by their last part, for the last parts that the text names."""
     wanted = {path.rpartition("/")[2] for path in query.paths} | {
         frame.path.rpartition("/")[2] for frame in query.frames
     }
-    by_name: defaultdict[str, list[str]] = defaultdict(list)
-    for path in entries if wanted else ():
-        name = path.rpartition("/")[2]
-        if name in wanted:
-            by_name[name].append(path)
-    return by_name
+    return {name: words.named(name) for name in sorted(wanted)}
 
 
 def _mentions(query: Query, by_name: Mapping[str, list[str]]) -> Scores:
@@ -172,24 +199,6 @@ def resolve(written: str, by_name: Mapping[str, list[str]]) -> list[tuple[str, f
     if len(scored) > 1 and scored[0][1] < 1.0:
         return [(path, share / len(scored)) for path, share in scored[:5]]
     return scored[:5]
-
-
-def _path_scores(entries: Iterable[str], query: Query) -> tuple[Scores, Scores]:
-    """How much of the query is in a path, and how much of a file's name is in the query; rare words count more."""
-    wanted = query.terms.keys()
-    hits = {path: hit for path in entries if (hit := path_terms(path) & wanted)}
-    counts: defaultdict[str, int] = defaultdict(int)
-    for hit in hits.values():
-        for term in hit:
-            counts[term] += 1
-    whole: Scores = {}
-    stems: Scores = {}
-    for path, hit in hits.items():
-        whole[path] = sum(1 / (1 + counts[term]) ** 0.5 for term in hit)
-        own = stem_terms(path)
-        if inside := own & hit:
-            stems[path] = len(inside) / len(own) * sum(1 / (1 + counts[term]) ** 0.25 for term in inside)
-    return whole, stems
 
 
 def _tested(units: Mapping[str, list[Unit]]) -> Scores:

@@ -37,6 +37,7 @@ class History:
         self.commits = tuple(commits)
         self._postings: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         lengths: defaultdict[str, int] = defaultdict(int)
+        self._changing: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         for ordinal, commit in enumerate(self.commits):
             length = 0
             for term, count in commit.terms.items():
@@ -44,8 +45,13 @@ class History:
                 length += count
             for path in commit.files:
                 lengths[path] += length
+                self._changing[path].append(ordinal)
         self._lengths = dict(lengths)
         self._mean = max(sum(lengths.values()) / len(lengths), 1.0) if lengths else 1.0
+
+    def changing(self, path: str) -> list[Commit]:
+        """The commits that changed a file, newest first."""
+        return [self.commits[ordinal] for ordinal in self._changing.get(path, ())]
 
     def echo(self, terms: Mapping[str, float]) -> Echo:
         """Score the files of commits whose messages share terms with a query."""

@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
-from tcoder.index.terms import WORD, meaningful, split
+from tcoder.index.terms import WORD, meaningful, split, terms_of
 
 MAX_TEXT = 200_000
 # shares of a term's weight by where it stands, and what a repetition adds
@@ -26,6 +26,11 @@ _NOISE = re.compile(
     r"^ {0,3}[-*+] \[[ xX]\][^\n]*$|<!--.{0,2000}?-->|https?://[^\s)>\]]{1,500}", re.MULTILINE | re.DOTALL
 )
 _INLINE_CODE = re.compile(r"`([^`\n]{1,120})`")
+# what stands before the title itself, where a title that shares its line with the rest ends, and a sentence
+_LABEL = re.compile(r"\W*(?:(?:issue|bug|feature) )?(?:title|summary|subject)\b\W*", re.IGNORECASE)
+_REST = re.compile(r"\W{0,4}\b(?:description|summary|problem|current behaviou?r)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?] ")
+TITLE_CHARS, LINE_CHARS = 160, 260
 
 
 class FrameMention(NamedTuple):
@@ -39,12 +44,15 @@ class FrameMention(NamedTuple):
 
 class Query(NamedTuple):
     """`terms` weigh 1 and more; `identifiers` look like code, as written, without what they are members of;
-    `paths` look like files; `frames` are innermost first."""
+    `paths` look like files; `frames` are innermost first. `title` and `coded` are the terms that the title has, and
+    those of identifiers and of what is marked as code within a sentence."""
 
     terms: dict[str, float]
     identifiers: dict[str, float]
     paths: tuple[str, ...]
     frames: tuple[FrameMention, ...]
+    title: frozenset[str] = frozenset()
+    coded: frozenset[str] = frozenset()
 
 
 def parse(text: str) -> Query:
@@ -52,14 +60,39 @@ def parse(text: str) -> Query:
     if len(text) > MAX_TEXT:
         text = text[: MAX_TEXT // 2] + "\n" + text[-MAX_TEXT // 2 :]
     prose, code = _parts(text)
-    title = next((line for line in prose.splitlines() if line.strip(" #*\t")), "")
+    title = title_of(prose)
     counts: defaultdict[str, float] = defaultdict(float)
     for part, share in ((title, TITLE_SHARE), (prose, 1.0), (code, CODE_SHARE)):
         for word, count in Counter(WORD.findall(part.encode("utf-8", "replace"))).items():
             for term in split(word):
                 counts[term] += count * share
     terms = {term: weight(counts[term]) for term in meaningful(counts)}
-    return Query(terms, _identifiers(text), _paths(text), _frames(text))
+    identifiers = _identifiers(text)
+    quoted = " ".join(_INLINE_CODE.findall(text))
+    return Query(
+        terms,
+        identifiers,
+        _paths(text),
+        _frames(text),
+        frozenset(terms_of(title)) & terms.keys(),
+        frozenset(terms_of(f"{' '.join(identifiers)} {quoted}")) & terms.keys(),
+    )
+
+
+def title_of(text: str) -> str:
+    """The first line that says something, without marks and a label; of a very long one what comes before the rest."""
+    for line in text.replace("\\n", "\n").splitlines():
+        title = _LABEL.sub("", line.strip(" #*_\t"), count=1) if _LABEL.match(line[:LINE_CHARS]) else line
+        title = title.strip(" #*_:\t")
+        if not title:
+            continue
+        if len(title) <= TITLE_CHARS:
+            return title
+        head = title[:LINE_CHARS]
+        rest = _REST.search(head, 15)
+        end = _SENTENCE.search(head)
+        return head[: rest.start()] if rest else head[: end.end()] if end else head[:TITLE_CHARS]
+    return ""
 
 
 def weight(count: float) -> float:

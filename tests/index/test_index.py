@@ -65,7 +65,7 @@ async def test_locate_from_a_trace(index: Index) -> None:
     trace = 'Traceback (most recent call last):\n  File "/srv/app/mail.py", line 6, in send_mail\nValueError: x\n'
     found = await index.locate(trace)
     assert found.files[0].path == "app/mail.py"
-    assert "frame 1 of the trace, line 6" in found.files[0].why
+    assert "frame 1 of the traceback, line 6" in found.files[0].why
 
 
 @pytest.mark.parametrize("text", ["", "?!", "\0", "\ud800", "日本語", "(a+)+$" * 100])

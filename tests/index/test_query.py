@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tcoder.index.query import FrameMention, parse
+from tcoder.index.query import FrameMention, parse, title_of
 
 PYTHON = """Traceback (most recent call last):
   File "/home/u/app/run.py", line 10, in <module>
@@ -92,3 +92,24 @@ def test_a_huge_hostile_text_is_read_in_linear_time(unit: str) -> None:
     began = time.process_time()
     parse(unit * (50_000_000 // len(unit)))
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Title\n\nHue is wrong\n\nmore", "Hue is wrong"),
+        ("**Title: Hue is wrong**\nmore", "Hue is wrong"),
+        ("## Title: Hue is wrong in themes ## Description: " + "more " * 60, "Hue is wrong in themes"),
+        ("Hue is wrong in themes. " + "more " * 60, "Hue is wrong in themes. "),
+        ("\n \n", ""),
+    ],
+)
+def test_title_without_its_label_and_without_the_rest(text: str, title: str) -> None:
+    assert title_of(text) == title
+
+
+def test_terms_of_the_title_and_of_code_within_sentences() -> None:
+    found = parse("Hue is wrong\n\nSee `parse_hue` of the palette.")
+    assert found.title == {"hue"}
+    assert {"parse_hue", "pars", "hue"} <= found.coded
+    assert "palett" not in found.coded

@@ -2,8 +2,9 @@
 
     LOCATE_REPOSITORIES=… python tests/bench/locate/features.py OUT.jsonl [--repos a/b,c/d]
 
-A line has the task's instance, its candidates (the best of the first order and the gold files that exist) and the value
-of each feature for each candidate, and the functions in the order that locate gives.
+A line has the task's instance, its candidates (the best of the first order, others, then gold files that are not among
+these: the first `reachable` are what an answer can have) and the value of each feature for each candidate, the
+functions in the order that locate gives, and the seconds of CPU of both.
 """
 
 import argparse
@@ -19,12 +20,11 @@ import tasks as corpus
 
 from tcoder.index import locating, ranking
 from tcoder.index.engine import Engine
-from tcoder.index.evidence import collect
 from tcoder.index.languages import language_of
 from tcoder.index.query import parse
 from tcoder.index.worker import Job, run
 
-KEPT = 150
+KEPT, EXTRA = 150, 30
 
 
 def bring_up_to_date(engine: Engine) -> None:
@@ -40,22 +40,24 @@ def bring_up_to_date(engine: Engine) -> None:
 
 
 def row(engine: Engine, task: corpus.Task) -> dict:
-    began = time.perf_counter()
-    evidence = collect(engine, parse(task.text))
-    first = ranking.order(evidence.features, ranking.weights().first, ranking.CANDIDATES)
+    began = time.process_time()
+    query = parse(task.text)
+    found = locating.candidates(engine, query)
+    first = ranking.order(found.features, ranking.weights().first, ranking.CANDIDATES)
     _, symbols = locating.locate(engine, task.text, 40)
-    seconds = time.perf_counter() - began
-    names = list(
-        dict.fromkeys(
-            [path for path, _ in first if corpus.counts(path)][:KEPT]
-            + [path for path in task.files if path in engine.entries]
-        )
-    )
-    features = {name: [round(values.get(path, 0.0), 4) for path in names] for name, values in evidence.features.items()}
+    seconds = time.process_time() - began
+    pool = dict.fromkeys([path for path, _ in first if corpus.counts(path)][:KEPT])
+    others = dict.fromkeys(path for values in found.features.values() for path in values if corpus.counts(path))
+    names = [*pool, *(path for path in others if path not in pool)][: KEPT + EXTRA]
+    known = [path for path in task.files if path in engine.entries and path not in names]
+    features = {
+        name: [round(values.get(path, 0.0), 4) for path in [*names, *known]] for name, values in found.features.items()
+    }
     functions = list(dict.fromkeys(f"{hit.path}::{hit.name.rpartition('.')[2]}" for hit in symbols))
     return {
         "instance": task.instance,
-        "candidates": names,
+        "candidates": [*names, *known],
+        "reachable": len(names),
         "features": features,
         "functions": functions,
         "seconds": seconds,

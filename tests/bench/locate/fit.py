@@ -26,18 +26,20 @@ from tcoder.index.languages import role_of
 
 STEPS = 240
 RATE = 0.25
-PENALTY = 0.01
+PENALTY = 0.05
 DEEPEST = 90
 
 
 @dataclass(frozen=True)
 class Example:
-    """A task's candidates with their features (values, then places), each times the factor of the file's role."""
+    """A task's candidates with their features (values, then places), each times the factor of the file's role; the
+    first `reachable` of them are what an answer can have."""
 
     task: corpus.Task
     paths: list[str]
     gold: list[bool]
     rows: list[list[float]]
+    reachable: int
 
 
 def load(file: Path, names: list[str]) -> list[Example]:
@@ -54,7 +56,7 @@ def load(file: Path, names: list[str]) -> list[Example]:
         factors = [ranking.ROLE_FACTORS[role_of(path)] for path in paths]
         rows = [[column[at] * factors[at] for column in columns] for at in range(len(paths))]
         gold = [path in task.files for path in paths]
-        examples.append(Example(task, paths, gold, rows))
+        examples.append(Example(task, paths, gold, rows, found["reachable"]))
     return examples
 
 
@@ -84,6 +86,7 @@ def shorten(example: Example) -> Example:
         [example.paths[at] for at in kept],
         [example.gold[at] for at in kept],
         [example.rows[at] for at in kept],
+        len(kept),
     )
 
 
@@ -104,7 +107,7 @@ def descend(example: Example, weights: list[float], slope: list[float], share: f
 
 
 def judge(example: Example, weights: list[float]) -> dict[str, float]:
-    scores = [sum(map(mul, weights, row)) for row in example.rows]
+    scores = [sum(map(mul, weights, row)) for row in example.rows[: example.reachable]]
     ranked = sorted(range(len(scores)), key=lambda at: (-scores[at], example.paths[at]))
     return metrics.of_one([example.paths[at] for at in ranked if corpus.counts(example.paths[at])], example.task.files)
 
@@ -139,8 +142,9 @@ FEATURES = (
     "symbol",
     "best",
     "file",
-    "title",
+    "name",
     "defines",
+    "exact",
     "path",
     "stem",
     "mention",
@@ -148,6 +152,16 @@ FEATURES = (
     "messages",
     "fixes",
     "tests",
+    "title symbol",
+    "title best",
+    "title file",
+    "title name",
+    "coded symbol",
+    "coded best",
+    "coded file",
+    "coded name",
+    "together",
+    "folder",
 )
 
 if __name__ == "__main__":
