@@ -14,14 +14,14 @@ from tcoder.index.languages import ROLE_FACTORS, role_of
 from tcoder.index.segment import IN_NAME, IN_PARENT, MAX_COUNT, Posting, unpack
 from tcoder.index.store import SegmentHead
 
-UNIT_K1, UNIT_B = 1.2, 0.4
+UNIT_K1, UNIT_B = 1.2, 0.6
 FILE_K1, FILE_B = 1.2, 0.75
 NAME_WEIGHT, PARENT_WEIGHT = 5, 2
 # work per query is bounded: postings that are looked up, the terms that say most, entries of files that are read, files
 # whose units are scored, files per identifier
 MAX_LOOKUPS = 15_000
 LEAST_TERMS = 24
-MAX_TERMS = 90
+MAX_TERMS = 60
 MAX_ENTRIES = 150_000
 BEST_FILES = 240
 MAX_NAMED = 100
