@@ -18,9 +18,18 @@ from tcoder.agent.state import SessionState
 from tcoder.protocol.budget import Usage
 from tcoder.protocol.codec import decode, decode_line, encode
 from tcoder.protocol.errors import JournalError
-from tcoder.protocol.events import Event, SessionNamed, SessionStarted, TurnFinished, TurnStarted
+from tcoder.protocol.events import (
+    Event,
+    ModelAsked,
+    SessionNamed,
+    SessionResumed,
+    SessionStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from tcoder.protocol.messages import TextPart, UserMessage
 from tcoder.protocol.queries import SessionSummary
+from tcoder.protocol.variant import Dialect
 
 CACHE = "list.json"
 TITLE = 80
@@ -65,6 +74,52 @@ def summarise(path: Path) -> SessionSummary:
         raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
     updated = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return SessionSummary(path.stem, name or title, updated, turns, usage, model, parent, is_open(path))
+
+
+class LastModel(Struct, frozen=True):
+    """The model that a session used last; `base_url` and `dialect` as it was opened with, empty and None when the
+    person chose the model while it ran."""
+
+    id: str
+    base_url: str = ""
+    dialect: Dialect | None = None
+
+
+def last_model(path: Path) -> LastModel | None:
+    """The model at the slider's standard end when the session was last used; None when there was none."""
+    try:
+        with path.open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return None
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                opened = max(data.rfind(b'"type":"session_%s"' % kind) for kind in (b"started", b"resumed"))
+                began = _event_at(data, opened)
+                asked = _last_asked(data, opened)
+    except OSError as error:
+        raise JournalError(f"cannot read the session {path}: {error.strerror}") from error
+    variant = began.variant if isinstance(began, SessionStarted | SessionResumed) else None
+    if asked and (variant is None or asked != variant.id):
+        return LastModel(asked)
+    return LastModel(variant.id, variant.base_url, variant.dialect) if variant is not None and variant.model else None
+
+
+def _last_asked(data: mmap.mmap, after: int) -> str:
+    at = len(data)
+    while (at := data.rfind(b'"type":"model_asked"', max(after, 0), at)) >= 0:
+        event = _event_at(data, at)
+        if isinstance(event, ModelAsked) and event.variant == "standard":
+            return event.model
+    return ""
+
+
+def _event_at(data: mmap.mmap, at: int) -> Event | None:
+    """The event whose line holds this byte; see `_telling` for why a mark is enough to find one."""
+    end = data.find(b"\n", at) if at >= 0 else -1
+    if end < 0:
+        return None
+    with suppress(msgspec.MsgspecError):  # a line that cannot be read is named when the session is opened
+        return decode_line(data[data.rfind(b"\n", 0, at) + 1 : end]).event
+    return None
 
 
 def _telling(path: Path, file: int) -> Iterator[Event]:

@@ -23,7 +23,7 @@ from tcoder.agent.rewind import events_before
 from tcoder.agent.session import Session, StrategyRunner
 from tcoder.agent.state import replay
 from tcoder.agent.stored import summarise_all
-from tcoder.app import credentials, parts, variants
+from tcoder.app import credentials, going_on, parts, variants
 from tcoder.app.instructions import RULE_FILES, read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_session, new_session_id
@@ -71,6 +71,7 @@ class Opened:
 async def open_session(options: Options, place: Place, *, interactive: bool) -> Opened:
     """A session that is ready for ops; its first event says what it is made of. Without a model an interactive session
     opens all the same, for everything that needs none. Raises `TcoderError`s."""
+    place = going_on.as_before(options, place)
     settings = place.settings
     chosen = _variants(settings, interactive=interactive)
     recalled, journal_path, parent = await _stored(options, place, interactive=interactive)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tcoder import __version__
-from tcoder.app import user_commands, wide
+from tcoder.app import going_on, user_commands, wide
 from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
 from tcoder.app.sessions import Sessions
@@ -88,7 +88,7 @@ def _startup(options: Options, place: Place) -> Startup:
         log_file=str(state / "interface.log"),
         history_file=str(place.sessions / "history"),
         clip_file=str(state / "clip.txt"),
-        no_model=_why_no_model(place),
+        no_model=_why_no_model(going_on.as_before(options, place)),
         ask_trust=place.asks_trust,
         user_commands=user_commands.find(place),
         browser=bool(os.environ.get("TCODER_WEB")),
