@@ -44,8 +44,8 @@ def review(budget: Budget, usage: Usage, elapsed_s: float) -> Spending:
 
 
 def unpriced(budget: Budget, variant: ModelVariant, usage: Usage) -> str:
-    """Why the limit in money cannot be kept; empty when it can, or when there is none."""
-    if budget.max_cost is None:
+    """Why the limit in money cannot be kept; empty when it can, or when there is no limit or no model."""
+    if budget.max_cost is None or not variant.model:
         return ""
     if variant.price is None:
         return f"the price of {variant.id} is not known, so the limit of ${budget.max_cost} cannot be kept"

@@ -74,6 +74,8 @@ async def open_session(options: Options, place: Place, *, interactive: bool) -> 
     place = going_on.as_before(options, place)
     settings = place.settings
     chosen = _variants(settings, interactive=interactive)
+    if not interactive:
+        parts.refuse_unkept(settings, chosen)  # an interface refused before it began
     recalled, journal_path, parent = await _stored(options, place, interactive=interactive)
     session_id = journal_path.stem
     redactor = Redactor((*secrets_of(os.environ), *credentials.kept(place.config.folders.config / credentials.FILE)))

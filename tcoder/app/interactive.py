@@ -105,8 +105,13 @@ def _branch(root: Path) -> str:
 
 
 def _why_no_model(place: Place) -> str:
+    """Raises `UsageError` for a model with which a limit of the person's cannot be kept."""
     try:
-        choose(place.settings, os.environ)
+        chosen = choose(place.settings, os.environ)
     except NoModelError as error:
         return str(error)
+    if place.settings.budget.max_cost:
+        from tcoder.app.parts import refuse_unkept  # late: what a session needs comes behind the first frame
+
+        refuse_unkept(place.settings, chosen)
     return ""

@@ -1,7 +1,7 @@
 """The parts of a session, each opened from the settings: model, shell, tests, prompt, budget, rules."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -10,20 +10,20 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tcoder.agent import context
-from tcoder.agent.budget import TIERS
+from tcoder.agent.budget import TIERS, unpriced
 from tcoder.app import credentials, variants
 from tcoder.app.instructions import RULE_FILES, read_instructions
 from tcoder.app.options import Options
 from tcoder.app.place import Place
 from tcoder.config import Settings
 from tcoder.models.switchboard import Switchboard
-from tcoder.protocol.budget import Budget
+from tcoder.protocol.budget import Budget, Usage
 from tcoder.protocol.checks import CheckCommand
 from tcoder.protocol.errors import SandboxError, UsageError
 from tcoder.protocol.handles import Model
 from tcoder.protocol.messages import ToolSpec
 from tcoder.protocol.permissions import Rule
-from tcoder.protocol.variant import ModelVariant
+from tcoder.protocol.variant import ModelVariant, VariantName
 from tcoder.resources import prompt
 from tcoder.tools.outputs import ends_of
 from tcoder.tools.policy import rules
@@ -161,6 +161,17 @@ def budget_of(settings: Settings) -> Budget:
         outline=tier.outline if limits.outline is None else limits.outline,
         cost_asked=bool(limits.max_cost),
     )
+
+
+def refuse_unkept(settings: Settings, chosen: Mapping[VariantName, ModelVariant]) -> None:
+    """Raise `UsageError` for a limit in money that a person set and that a model's unknown price leaves without
+    meaning: what is paid would end nowhere near it."""
+    budget = budget_of(settings)
+    used = [one for name, one in chosen.items() if name == "standard" or settings.variant != "standard"]
+    for variant in used if budget.cost_asked else ():
+        if why := unpriced(budget, variant, Usage()):
+            hint = "limit it by --max-tokens, --max-turns or --max-time; --max-cost 0 begins without a limit in money"
+            raise UsageError(why, hint)
 
 
 def _limit(own: N | None, tier: N | None) -> N | None:

@@ -89,6 +89,7 @@ def read(path: str) -> dict[str, Any]:
 
 KNOWN = ModelVariant("x/m", "m", "x", "u", price=Price(Decimal(2), Decimal(10)))
 UNKNOWN = ModelVariant("x/m", "m", "x", "u")
+NOBODY = ModelVariant("none", "", "none", "")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,7 @@ UNKNOWN = ModelVariant("x/m", "m", "x", "u")
         (Budget(max_cost=Decimal(2)), KNOWN, spent(cost="1"), ""),
         (Budget(max_cost=Decimal(2)), KNOWN, Usage(), ""),
         (Budget(), UNKNOWN, spent(), ""),
+        (Budget(max_cost=Decimal(2)), NOBODY, Usage(), ""),
     ],
 )
 def test_money_that_cannot_be_counted_is_said(budget: Budget, variant: ModelVariant, usage: Usage, says: str) -> None:
@@ -106,14 +108,33 @@ def test_money_that_cannot_be_counted_is_said(budget: Budget, variant: ModelVari
     assert says in why and bool(why) is bool(says)
 
 
-def test_a_limit_in_money_for_a_model_of_unknown_price_is_a_warning_of_the_run(desk: Desk, serve: Any) -> None:
-    ended = desk.ask(serve({"text": "It is so."}), "what is here?", "--max-cost", "0.5", "--json")
-    assert ended.code == 0
-    assert ended.result["usage"]["cost"] is None
-    warnings = [text for text in ended.result["warnings"] if "price" in text]
-    assert len(warnings) == 1 and "$0.5 cannot be kept" in warnings[0]
-    usual = desk.ask(serve({"text": "It is so."}), "what is here?", "--json").result["warnings"]
-    assert not any("price" in text for text in usual)
+@pytest.mark.parametrize("where", ["flag", "settings"])
+@pytest.mark.parametrize("how", ["headless", "line mode"])
+def test_a_limit_in_money_that_cannot_be_kept_is_refused_before_anything_is_spent(
+    desk: Desk, serve: Any, where: str, how: str
+) -> None:
+    server = serve({"text": "It is so."}, {"text": "It is so."})
+    flags = ("--max-cost", "0.5") if where == "flag" else ()
+    if where == "settings":
+        (desk.home / "config").mkdir(parents=True)
+        (desk.home / "config" / "config.toml").write_text("[budget]\nmax_cost = 0.5\n")
+    model = ("-m", "x", "--base-url", server.url)
+    task = ("--task", "what is here?") if how == "headless" else ("--plain",)
+    ended = desk.run(*task, *model, *flags)
+    assert ended.code == 2 and "the price of x is not known" in ended.err and "--max-tokens" in ended.err
+    assert not server.requests
+    assert desk.run("--task", "what is here?", *model, "--max-cost", "0").code == 0
+
+
+def test_a_usual_limit_in_money_warns_of_nothing(desk: Desk, serve: Any) -> None:
+    result = desk.ask(serve({"text": "It is so."}), "what is here?", "--json").result
+    assert result["usage"]["cost"] is None and not any("price" in text for text in result["warnings"])
+
+
+def test_no_model_has_no_price_to_speak_of(desk: Desk) -> None:
+    for flags in ((), ("--max-cost", "0.5")):
+        ended = desk.run("--plain", *flags)
+        assert "price" not in ended.out + ended.err
 
 
 async def test_a_run_is_told_at_four_fifths_and_stopped_at_the_limit(desk: Desk, serve: Any) -> None:
