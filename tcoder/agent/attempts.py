@@ -60,12 +60,13 @@ def signature(tests: Sequence[TestResult]) -> str:
 
 
 def verdict(before: int, after: int) -> AttemptVerdict:
-    """How a count of failing tests changed; `after` below zero means that the tests could not run."""
+    """How a count of failing tests changed; `after` below zero means that the tests could not run, `before` below zero
+    that it is not known, which counts as no gain."""
     if after < 0:
         return "invalid"
     if after == 0:
         return "solved"
-    if after == before:
+    if after == before or before < 0:
         return "same"
     return "better" if after < before else "worse"
 
@@ -113,6 +114,7 @@ def tell(attempts: Sequence[Attempt]) -> str:
     for attempt in attempts[-TOLD:]:
         changed = [line for line in attempt.diff.split("\n") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
         left = f"; left: {attempt.signature}" if attempt.signature else ""
-        counts = f", {attempt.failing_before} → {attempt.failing_after} failing" if attempt.failing_after >= 0 else ""
+        before = "?" if attempt.failing_before < 0 else attempt.failing_before
+        counts = f", {before} → {attempt.failing_after} failing" if attempt.failing_after >= 0 else ""
         lines.append(f"{attempt.hypothesis} ({attempt.verdict}{counts}{left}): {' '.join(changed)[:200]}")
     return "\n".join(lines)

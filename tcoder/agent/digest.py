@@ -94,7 +94,8 @@ def _files(state: SessionState) -> list[str]:
 
 
 def _attempt(attempt: Attempt) -> str:
-    failing = f"{attempt.failing_before} → {attempt.failing_after} failing"
+    before = "?" if attempt.failing_before < 0 else attempt.failing_before
+    failing = f"{before} → {attempt.failing_after} failing"
     left = f"; left: {attempt.signature}" if attempt.signature else ""
     kept = "" if attempt.kept else ", not kept"
     return f"{attempt.hypothesis}: {attempt.verdict} ({failing}{kept}){left}"

@@ -16,7 +16,7 @@ from tcoder.agent.candidates import Candidate
 from tcoder.agent.guided_asking import Asking
 from tcoder.agent.halt import Halt
 from tcoder.agent.integrity import FileEdit
-from tcoder.agent.proof import judge, needs_change
+from tcoder.agent.proof import about_tests, is_question, judge, needs_change
 from tcoder.agent.suspects import Suspect, rank
 from tcoder.agent.trial import Trial
 from tcoder.agent.turn import Turn
@@ -41,10 +41,11 @@ MAX_ATTEMPTS, PATIENCE = 250, 15
 
 async def run(turn: Turn) -> Ending:
     """Answer a question, make failing tests pass, or change what a person names. Raises `Halt`, `ModelError`."""
-    if not needs_change(turn.task):
-        return await guided_answer.answer(turn)
-    if guided_request.is_request(turn.task):
+    task = turn.task
+    if not is_question(task) and guided_request.is_request(task):
         return await guided_request.carry_out(turn)
+    if is_question(task) or not (needs_change(task) or about_tests(task)):
+        return await guided_answer.answer(turn)
     return await _Repair(turn).run()
 
 
@@ -93,7 +94,8 @@ class _Repair:
             reason = f"{len(self.failing)} tests still fail after {self.number} attempts"
             return Ending("checks_fail", ExitCode.CHECKS_FAIL, self._summary(), False, reason)
         self._plan(len(STEPS))
-        proof = judge(turn.task, self._counted(baseline), self._counted(self.report))
+        given = turn.env.checks.given
+        proof = judge(turn.task, self._counted(baseline), self._counted(self.report), given=given)
         return done(self._summary(), proof, wanted_change=False)
 
     def _plan(self, at: int) -> None:
@@ -232,7 +234,10 @@ class _Repair:
         )
         report = await Trial(self.turn, ids, self.report).run_with(candidate.path, old, new)
         left = [test for test in report.failing if self._counts(test)]
-        after = len(left) if not report.problem and report.tests else -1
+        seen = {test.id for test in report.tests}
+        # where a file does not even load, one failure stands for all of its tests
+        unseen = sum(name not in seen for name in ids) if left else 0
+        after = len(left) + unseen if not report.problem and report.tests else -1
         if after == 0:
             return await self._keep_if_better(candidate, hypothesis)
         self._record(candidate, hypothesis, unified(candidate.path, old, new), (len(ids), after), report, began)
@@ -291,7 +296,7 @@ class _Repair:
         fresh = [test for test in left if test.id not in before]
         vanished = {test.id for test in self.report.tests} - {test.id for test in report.tests}
         better = not report.problem and not fresh and not vanished and len(left) < len(before)
-        counts = (len(before), len(left) if not report.problem else -1)
+        counts = (len(before), len(left) + len(vanished) if not report.problem else -1)
         diff = unified(candidate.path, old, new)
         self._record(candidate, hypothesis, diff, counts, report, began, patch.id if better and patch else "")
         if not better:

@@ -41,6 +41,25 @@ async def run(
     return report
 
 
+async def know_the_start(turn: "Turn") -> None:
+    """Where the first change came from a command, no test has run before it: run them now on the files as they were at
+    the start, and record that as the baseline."""
+    state = turn.state
+    if state.baseline is not None or turn.env.checks is None or not turn.changed:
+        return
+    own = {
+        change.path
+        for patch in state.patches
+        if patch.cause.turn == state.turn and patch.cause.kind != "user"
+        for change in patch.files
+    }
+    edits = tuple(edit for edit in await edits_of(turn) if edit.path in own)
+    turn.emit(Progress("running the tests as they were at the start"))
+    report = await _run_with(turn, edits, ())
+    if report is not None:
+        turn.record(ChecksRan("baseline", report))
+
+
 async def _run(turn: "Turn", select: tuple[str, ...] = ()) -> CheckReport:
     command = turn.env.checks
     if command is None:
@@ -78,17 +97,18 @@ async def prove(turn: "Turn", *, anyway: bool = False) -> Proof:
     """Run all tests now, after the last edit, and hold them against the baseline: failing tests once more, to tell
     flaky ones; the failing tests as they were at the start against the code as it is; the edits for what makes tests
     pass without a repair. Recorded as an attempt."""
-    baseline = turn.state.baseline
     final: CheckReport | None = None
     if turn.env.checks is not None:
         with suppress(DeniedError):
+            await know_the_start(turn)
             final = await run(turn, "final", again=True, anyway=anyway)
     if final is not None and final.flaky and len(final.flaky) == len(final.failing):
         # only a full run in which all pass proves anything; the flaky ones stay named
         flaky = final.flaky
         final = replace(await _run(turn), flaky=flaky)
         turn.record(ChecksRan("final", final))
-    proof = judge(turn.task, baseline, final)
+    baseline = turn.state.baseline
+    proof = judge(turn.task, baseline, final, given=turn.env.checks is not None and turn.env.checks.given)
     if final is not None:
         await turn.tries.record(final)
     edits = await edits_of(turn)
@@ -204,6 +224,7 @@ async def _run_with(turn: "Turn", edits: tuple[FileEdit, ...], select: tuple[str
             back.append(WriteFile(edit.path, edit.new))
         else:
             back.append(DeleteFile(edit.path))
+    await turn.mark("before the tests run on files as they were")  # whatever happens meanwhile, it can be had again
     tools = with_fields(turn.tools, seen={})
     try:
         apply(tools, tuple(there))

@@ -121,10 +121,10 @@ class Tries:
         again = last is not None and not last.full and not report.partial and not self.pending
         if not turn.changed or not (self.pending or again):
             return None
-        before, fresh = _held_against(state.baseline, report)
+        before, fresh, lost = _held_against(state.baseline, report)
         after = attempts.failing(report)
-        if before < 0:
-            before = max(after, 0)
+        if after >= 0:
+            after += lost
         number = last.number if again and last else len(state.attempts) + 1
         made = await turn.mark(f"attempt {number}")
         diff = await (await turn.env.ledger()).diff(turn.start)
@@ -227,16 +227,22 @@ class Tries:
             self._turn.record(AttemptRecorded(replace(chosen, kept=True)))
 
 
-def _held_against(baseline: CheckReport | None, report: CheckReport) -> tuple[int, tuple[str, ...]]:
-    """How many of the tests that ran now failed before (-1 = not known), and which passed before and fail now."""
+def _held_against(baseline: CheckReport | None, report: CheckReport) -> tuple[int, tuple[str, ...], int]:
+    """How many of the tests that ran now failed before (-1 = not known), which passed before and do not now, and how
+    many tests are lost: they ran before and do not in a full run now, as when a file cannot even be loaded."""
     if baseline is None or baseline.problem:
-        return -1, ()
+        return -1, (), 0
     if not baseline.tests:
-        return attempts.failing(baseline), ()
+        return attempts.failing(baseline), (), 0
     ran = {test.id for test in report.tests}
     failed = [test.id for test in baseline.failing if not report.partial or test.id in ran]
     passed = {test.id for test in baseline.tests if test.outcome == "passed"}
-    return len(failed), tuple(test.id for test in report.failing if test.id in passed)
+    worse = [test.id for test in report.failing if test.id in passed]
+    if report.partial or not report.tests:
+        return len(failed), tuple(worse), 0
+    counted = passed | {test.id for test in baseline.failing}
+    lost = [test.id for test in baseline.tests if test.id in counted and test.id not in ran]
+    return len(failed), (*worse, *(name for name in lost if name in passed)), len(lost)
 
 
 def _sentence(text: str) -> str:

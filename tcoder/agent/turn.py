@@ -410,6 +410,7 @@ class Turn:
 
     async def _run_tests(self, select: tuple[str, ...]) -> CheckReport:
         """The model runs tests: the baseline before the first change, an attempt after one."""
+        await proving.know_the_start(self)
         report = await proving.run(self, "attempt", select, again=not self.changed)
         await self.tries.record(report)
         return report

@@ -27,8 +27,8 @@ def done(answer: str, proof: Proof | None, *, wanted_change: bool) -> Ending:
             return Ending("no_progress", ExitCode.NO_PROGRESS, answer, None, reason)
         return Ending("done", ExitCode.DONE, answer)
     warnings = _warnings(proof)
-    if proof.verified is False:
-        return Ending("checks_fail", ExitCode.CHECKS_FAIL, answer, False, proof.why, warnings)
+    if proof.verified is False or (proof.verified is None and proof.owed):
+        return Ending("checks_fail", ExitCode.CHECKS_FAIL, answer, proof.verified, proof.why, warnings)
     return Ending("done", ExitCode.DONE, answer, proof.verified, proof.why, warnings)
 
 
@@ -47,9 +47,9 @@ def _warnings(proof: Proof) -> tuple[str, ...]:
     if proof.verified is None:
         warnings.append(f"not verified: {proof.why}")
     if proof.tolerated:
-        warnings.append(f"{len(proof.tolerated)} tests failed before and still do: {', '.join(proof.tolerated[:5])}")
+        warnings.append(f"failed before and still do ({len(proof.tolerated)}): {', '.join(proof.tolerated[:5])}")
     if proof.vanished:
-        warnings.append(f"{len(proof.vanished)} tests no longer run: {', '.join(proof.vanished[:5])}")
+        warnings.append(f"no longer run ({len(proof.vanished)}): {', '.join(proof.vanished[:5])}")
     if proof.flaky:
         warnings.append(f"flaky, not counted as fixed: {', '.join(proof.flaky[:5])}")
     warnings += proof.doubts

@@ -146,9 +146,9 @@ def outcome_line(outcome: Outcome) -> Line:
         "error": ("✗ error", "bad"),
     }
     proof: dict[bool | None, tuple[str, Role]] = {
-        True: ("  verified: the tests pass", "ok"),
-        False: ("  not verified: tests fail", "bad"),
-        None: ("  not verified: nothing could be run", "dim"),
+        True: ("  verified" if "as before" in outcome.reason else "  verified: the tests pass", "ok"),
+        False: ("  not verified", "bad"),
+        None: ("  not verified", "dim") if outcome.reason else ("", "dim"),  # no reason = there was nothing to verify
     }
     reason = f": {clean_line(outcome.reason)}" if outcome.reason else ""
     return line(

@@ -51,13 +51,15 @@ class TestTrace(Struct, frozen=True):
 
 
 class CheckCommand(Struct, frozen=True):
-    """How something is checked. `runner` names the parser (`pytest`, `unittest`, `jest`, …), `why` the evidence."""
+    """How something is checked. `runner` names the parser (`pytest`, `unittest`, `jest`, …), `why` the evidence;
+    `given` = a person said so."""
 
     command: str
     runner: str
     kind: Literal["test", "lint", "types"] = "test"
     cwd: str = ""
     why: str = ""
+    given: bool = False
 
 
 class CheckReport(Struct, frozen=True):

@@ -33,15 +33,27 @@ REPAIR = "make the failing tests pass"
         (FEATURE, None, report(exit_code=1), False),
         (FEATURE, report(a="error", exit_code=2), report(a="error", exit_code=2), None),
         (FEATURE, report(a="skipped"), report(a="skipped"), None),
+        (FEATURE, None, report(problem="not found", exit_code=127), None),
     ],
 )
 def test_judge(task: str, baseline: CheckReport | None, final: CheckReport | None, verified: bool | None) -> None:
     assert judge(task, baseline, final).verified is verified
 
 
+@pytest.mark.parametrize(
+    ("task", "given", "owed"),
+    [(REPAIR, False, True), (FEATURE, True, True), (FEATURE, False, False), ("fix a typo", False, False)],
+)
+def test_what_cannot_be_proven_is_owed_where_it_was_asked_for(task: str, given: bool, owed: bool) -> None:
+    missing = report(problem="no tests were found", exit_code=5)
+    assert judge(task, missing, missing, given=given).owed is owed
+    assert judge(task, None, None, given=given).owed is owed
+
+
 def test_old_failures_are_named_when_they_do_not_count() -> None:
     proof = judge(FEATURE, report(a="failed", b="passed"), report(a="failed", b="passed", exit_code=1))
     assert proof.tolerated == ("a",)
+    assert proof.why == "nothing new fails, 1 test fails as before"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +65,18 @@ def test_old_failures_are_named_when_they_do_not_count() -> None:
         ("explain how sessions are stored", False),
         ("can you add a flag?", False),
         ("Refactor config loading", True),
+        ("please add a flag", True),
+        ("The parser is wrong. Fix it.", True),
+        ("find the bug and fix it", True),
+        ("write a test for hue", True),
+        ("hi", False),
+        ("thanks!", False),
+        ("run the tests", False),
+        ("write a poem about this repo", False),
+        ("give me a summary of the repository", False),
+        ("check whether total is right", False),
+        ("plan how to rewrite cart.js, do not change anything", False),
+        ("Erkläre mir den Code", False),
     ],
 )
 def test_needs_change(task: str, asks: bool) -> None:

@@ -167,6 +167,63 @@ async def test_when_every_attempt_breaks_more_the_tree_is_as_it_was(desk: Desk, 
     assert "the state before all attempts" in played.outcome.reason and played.outcome.verified is False
 
 
+SH = {
+    "breaks": "sed -i 's/return a + a/return a * 3/' calc.py",
+    "mends": "sed -i 's/return a - b/return a + b/' calc.py",
+    "deletes the tests": "rm test_calc.py",
+    "breaks the syntax": "echo 'def f(((' >> calc.py",
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict", "counts", "verified"),
+    [
+        ("breaks", "worse", (1, 2), False),
+        ("mends", "solved", (1, 0), True),
+        ("deletes the tests", "invalid", (1, -1), False),
+        ("breaks the syntax", "worse", (1, 4), False),
+    ],
+)
+async def test_a_change_by_a_command_is_held_against_the_tests_as_they_were(
+    desk: Desk, serve: Any, how: str, verdict: str, counts: tuple[int, int], verified: bool
+) -> None:
+    fill(desk, CALC.replace("return a\n", "return -a\n"))
+    played = await play(desk, serve, run(SH[how]), DONE, DONE)
+    first = played.attempts[0]
+    assert (first.verdict, first.failing_before, first.failing_after) == (verdict, *counts)
+    assert (played.outcome.verified, played.outcome.exit_code) == (verified, 0 if verified else 3)
+
+
+async def test_a_broken_file_is_not_progress_because_fewer_tests_fail(desk: Desk, serve: Any) -> None:
+    fill(desk)  # two tests fail; with a file that does not load it is one failure, of the file
+    played = await play(desk, serve, edit("return a - b", "return a - ("), TEST, DONE, DONE)
+    assert played.attempts[0].verdict == "worse" and played.attempts[0].failing_after > 2
+
+
+@pytest.mark.parametrize("command", ["nosuchcmd", "python -m pytest -q nowhere.py", "false"])
+async def test_tests_that_a_person_named_and_that_cannot_run_are_no_success(
+    desk: Desk, serve: Any, command: str
+) -> None:
+    fill(desk)
+    played = await play(desk, serve, edit(*ADD_RIGHT), DONE, DONE, DONE, task="add two numbers right", test_cmd=command)
+    assert played.outcome.verified is not True and played.outcome.exit_code == 3
+
+
+async def test_old_failures_that_nobody_asked_about_are_named_with_the_proof(desk: Desk, serve: Any) -> None:
+    fill(desk)
+    comment = edit("def twice(a):", "def twice(a):  # two times")
+    played = await play(desk, serve, comment, DONE, task="add a comment to twice")
+    assert played.outcome.verified is True and played.outcome.exit_code == 0
+    assert played.outcome.reason == "nothing new fails, 2 tests fail as before"
+
+
+@pytest.mark.parametrize("task", ["hi", "run the tests", "Erkläre mir den Code", "write a poem about this repo"])
+async def test_an_answer_is_no_failure_where_no_change_was_asked_for(desk: Desk, serve: Any, task: str) -> None:
+    fill(desk)
+    played = await play(desk, serve, {"text": "Well."}, task=task)
+    assert (played.outcome.status, played.outcome.exit_code, played.outcome.reason) == ("done", 0, "")
+
+
 WEAKENED = {
     "deleted": ("def test_add():\n    assert add(1, 2) == 3\n\n\n", ""),
     "skipped": ("def test_add():", "import pytest\n\n\n@pytest.mark.skip\ndef test_add():"),

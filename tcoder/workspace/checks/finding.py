@@ -42,7 +42,7 @@ def find(root: Path, *, override: str = "") -> tuple[CheckCommand, ...]:
     """Ways to check a project, best first, each with its evidence; empty when nothing is known. `override` is what a
     person set and stands alone. Raises nothing for files that cannot be read."""
     if override.strip():
-        return (CheckCommand(override.strip(), runner_of(override, Evidence(root)), why="set by a person"),)
+        return (CheckCommand(override.strip(), runner_of(override, Evidence(root)), why="set by a person", given=True),)
     evidence = Evidence(root)
     found = _in_folder(evidence)
     if not any(command.kind == "test" for command in found):
