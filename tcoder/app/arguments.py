@@ -4,8 +4,11 @@ One flat set of flags that may stand before or after a command; argparse checks 
 """
 
 import argparse
+import re
+import sys
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any, NoReturn
 
 from tcoder import __version__
@@ -17,7 +20,7 @@ USAGE = """tcoder [PATH]                     the interface in the repository aro
        tcoder --task TEXT                do one task without an interface (-p TEXT, `tcoder run TEXT`, - = stdin)
        tcoder COMMAND ..."""
 
-HELP = """commands:
+HELP = """commands (tcoder COMMAND --help tells more of one):
   locate TEXT              files and symbols that a task concerns, ranked
   index                    build or refresh the index, with figures
   apply [FILE|-]           apply a patch in any supported edit format, atomically
@@ -36,6 +39,7 @@ HELP = """commands:
 exit codes: 0 done, 1 bug, 2 usage, 3 checks still fail, 4 denied, 5 budget spent, 6 model unusable,
   7 no progress, 75 try again later, 78 no model configured, 130 and 143 interrupted"""
 
+HELP_FLAGS = ("-h", "--help")
 TASK_FLAGS = ("--task", "-p", "--print", "--prompt")
 
 
@@ -67,14 +71,46 @@ def _parse(argv: Sequence[str]) -> Options:
     words, task = _take_task(list(argv))
     words, verbatim = _split_verbatim(words)
     parser = _build_parser()
+    if task is None and (told := _help_of_command(parser, words)):
+        sys.stdout.write(told)
+        raise SystemExit(0)
     known, positional = parser.parse_known_intermixed_args(words)
     unknown = [word for word in positional if word.startswith("-") and word != "-"]
     if unknown:
-        raise UsageError(f"unknown flag {unknown[0]}", "see tcoder --help")
+        raise UsageError(f"unknown flag {unknown[0]}", _meant_flag(parser, unknown[0]) or "see tcoder --help")
     given: dict[str, Any] = vars(known)
     del given["_task"]
     rest: list[str] = [*given.pop("words"), *verbatim]
     return _options(given, rest, task)
+
+
+def _help_of_command(parser: argparse.ArgumentParser, words: list[str]) -> str:
+    """The help of one command, where that is asked for: `COMMAND --help`, flags in any place, or `help COMMAND`."""
+    asked = [word for word in words if word not in HELP_FLAGS]
+    if words[:1] == ["help"] and len(asked) <= 2:
+        if not asked[1:]:
+            return parser.format_help()
+        return _page(asked[1]) if asked[1] in COMMANDS else ""
+    if len(asked) == len(words):
+        return ""
+    try:
+        first = parser.parse_known_intermixed_args(asked)[0].words[:1]
+    except UsageError:
+        return ""
+    return _page(first[0]) if first and first[0] in COMMANDS else ""
+
+
+def _page(command: str) -> str:
+    from tcoder.app.command_help import page  # late: only who asks needs it
+
+    return page(command)
+
+
+def _meant_flag(parser: argparse.ArgumentParser, word: str) -> str:
+    from tcoder.app.command_help import likely  # late: only a mistake needs it
+
+    meant = likely(word.partition("=")[0], re.findall(r"--[a-z][a-z-]+", parser.format_help()))
+    return f"did you mean {meant}?" if meant else ""
 
 
 def _take_task(words: list[str]) -> tuple[list[str], str | None]:
@@ -122,8 +158,7 @@ def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Option
             raise UsageError("tcoder run needs a text", "or - to read it from stdin")
         command, task, arguments = "", " ".join(arguments), []
     elif not command and arguments:
-        if len(arguments) > 1:
-            raise UsageError(f"unknown command {arguments[0]!r}", "quote a task: tcoder --task '…'")
+        _refuse_mistyped(arguments)
         path, arguments = arguments[0], []
     for verdict in ("accept", "reject"):
         given[verdict] = None if given[verdict] is None else tuple(given[verdict])
@@ -132,6 +167,18 @@ def _options(given: dict[str, Any], rest: list[str], task: str | None) -> Option
         name for names in given["allowed_tools"] or () for name in names.replace(",", " ").split()
     )
     return Options(command=command, task=task, path=path, arguments=tuple(arguments), **given)
+
+
+def _refuse_mistyped(words: list[str]) -> None:
+    """Raise `UsageError` for what is neither a command nor the path of a folder."""
+    if len(words) == 1 and Path(words[0]).expanduser().exists():
+        return
+    from tcoder.app.command_help import likely  # late: only a mistake needs it
+
+    meant = likely(words[0], COMMANDS)
+    hint = f"did you mean `tcoder {meant}`?" if meant else "quote a task: tcoder --task '…'"
+    if meant or len(words) > 1 or " " in words[0]:
+        raise UsageError(f"unknown command {words[0]!r}", hint)
 
 
 def _money(text: str) -> Decimal:

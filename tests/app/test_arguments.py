@@ -1,9 +1,14 @@
 """The command line as a table."""
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
 from tcoder.app.arguments import parse
-from tcoder.app.options import Options
+from tcoder.app.command_help import PAGES
+from tcoder.app.options import COMMANDS, Options
 
 
 def parsed(*argv: str) -> Options:
@@ -51,6 +56,14 @@ def test_words(argv: list[str], field: str, value: object) -> None:
         (["run"], "tcoder run needs a text"),
         (["--bogus"], "unknown flag --bogus"),
         (["frob", "nicate"], "unknown command 'frob'"),
+        (["frob", "nicate"], "quote a task"),
+        (["locat"], "did you mean `tcoder locate`?"),
+        (["lcoate", "where"], "did you mean `tcoder locate`?"),
+        (["sesions"], "did you mean `tcoder sessions`?"),
+        (["Review"], "did you mean `tcoder review`?"),
+        (["fix the bug"], "quote a task: tcoder --task"),
+        (["--modle", "x"], "did you mean --model?"),
+        (["--max-trun=3"], "did you mean --max-turns?"),
         (["--max-turns", "0"], "not a positive whole number"),
         (["--max-turns", "-3"], "max-turns"),
         (["--max-cost", "cheap"], "not an amount of US dollars"),
@@ -80,6 +93,37 @@ def test_help_answers_and_names_every_command(capsys: pytest.CaptureFixture[str]
     text = capsys.readouterr().out
     for word in ("locate", "apply", "timeline", "policy check", "--yolo", "exit codes"):
         assert word in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_has_a_short_help_of_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[str] = []
+    for argv in ([command, "--help"], ["--json", command, "-h"], ["help", command]):
+        assert parse(argv) == 0
+        told.append(capsys.readouterr().out)
+    text = told[0]
+    assert set(told) == {text} and text.startswith(f"usage: tcoder {command}")
+    assert text.count(f"\n  tcoder {command}") == 2 and len(text.splitlines()) < 25
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_a_command_are_right(command: str) -> None:
+    for line, _ in PAGES[command].examples:
+        words = shlex.split(re.sub(r" [<>]\S+", "", line.replace("$(cat trace.txt)", "trace")))
+        options = parsed(*words)
+        assert options.command == command or (command == "run" and options.task)
+
+
+def test_help_is_no_flag_of_a_checked_command_or_a_task() -> None:
+    assert parsed("policy", "check", "--", "ls", "--help").arguments == ("check", "ls", "--help")
+    assert parsed("--task", "--help", "-C", "locate").task == "--help"
+
+
+def test_a_folder_may_be_called_like_a_mistyped_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "locat").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert parsed("locat").path == "locat"
 
 
 def test_flags_become_settings_only_when_said() -> None:
