@@ -75,7 +75,8 @@ class _Repair:
     async def run(self) -> Ending:
         turn = self.turn
         if turn.env.checks is None:
-            return _nothing("", "it is not known how this project is tested; set it with --test-cmd")
+            reason = "it is not known how this project is tested, and a small model is led by its tests"
+            return Ending("error", ExitCode.USAGE, "", None, f"{reason}: name the command with --test-cmd CMD")
         self._plan(0)
         await turn.checkpoint()
         baseline = self.report = await turn.run_checks("baseline")

@@ -118,7 +118,6 @@ async def test_two_bugs_are_repaired_one_after_the_other(desk: Desk, serve: Any)
     [
         ("def test_ok():\n    assert True\n", {}, "no test fails"),
         ("import pytest\n", {}, "no tests were found"),
-        ("", {"no_tests": True}, "not known how this project is tested"),
         ("def test_ok(): ...\n", {"test_cmd": "exit 126"}, "could not be run"),
     ],
 )
@@ -129,6 +128,12 @@ async def test_without_a_failing_test_there_is_nothing_to_go_by(
     outcome, _ = await repair(desk, serve(), **options)
     assert (outcome.status, outcome.exit_code, outcome.verified) == ("no_progress", 7, None)
     assert reason in outcome.reason
+
+
+async def test_not_to_know_the_tests_is_a_matter_of_usage(desk: Desk, serve: Any) -> None:
+    outcome, _ = await repair(desk, serve(), no_tests=True)
+    assert (outcome.status, outcome.exit_code, outcome.verified) == ("error", 2, None)
+    assert "not known how this project is tested" in outcome.reason and "--test-cmd CMD" in outcome.reason
 
 
 async def test_a_question_is_answered(desk: Desk, serve: Any) -> None:
