@@ -15,7 +15,7 @@ from tests.support.terminal import Terminal
 _UNKNOWN = re.compile(
     r"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1bP[^\x1b]*\x1b\\"
 )
-_UNFINISHED = re.compile(r"\x1b[^a-zA-Z\x07\\]*$|\x1b[\]P][^\x07]*$")
+_UNFINISHED = re.compile(r"\x1b(?:[\]P](?:(?!\x07|\x1b\\)[\s\S])*|[^a-zA-Z\]\x07\\][^a-zA-Z\x07\\]*|)$")
 KEYS = {
     "enter": "\r", "esc": "\x1b", "up": "\x1b[A", "down": "\x1b[B", "ctrl+up": "\x1b[1;5A", "tab": "\t", "f1": "\x1bOP",
     "f2": "\x1bOQ", "alt+enter": "\x1b\r", "alt+up": "\x1b[1;3A", "alt+,": "\x1b,", "alt+.": "\x1b.", "alt+p": "\x1bp",

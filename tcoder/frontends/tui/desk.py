@@ -66,6 +66,21 @@ class Desk:
         for watcher in tuple(self.watchers):
             watcher()
 
+    async def idle(self) -> None:
+        """Wait until no turn runs."""
+        over = asyncio.Event()
+
+        def look() -> None:
+            if not self.view.running:
+                over.set()
+
+        self.watchers.append(look)
+        try:
+            look()
+            await over.wait()
+        finally:
+            self.watchers.remove(look)
+
     def note(self, text: str, level: str = "info", topic: str = "tcoder") -> None:
         """Say something to the person in the transcript; it is not part of the session."""
         kind = "error" if level == "error" else "warning" if level == "warning" else "info"

@@ -54,9 +54,11 @@ async def _go_on(screen: MainScreen, key: str) -> None:
         return
     if desk.view.running:
         await desk.submit(Interrupt())
+        await desk.idle()  # what is sent before would wait in the queue, which an interrupt holds back
     if key == "l":
         await desk.submit(SetVariant("standard" if variant_stop(desk.view) == "fast" else "fast", sticky=False))
     screen.conversation.follow()
+    screen.prompt.focus()  # which takes the cursor off the block
     await desk.submit(Submit("Go on."))
 
 

@@ -154,7 +154,7 @@ class MainScreen(PromptingScreen):
         if self._retrying is None or self._retrying[0] is not view.retry:
             self._retrying = (view.retry, time.monotonic() + view.retry.after_s)
         left = max(0.0, self._retrying[1] - time.monotonic())
-        return replace(view, progress=f"{clean_line(view.retry.reason, 24)}, again in {left:.0f} s")
+        return replace(view, progress=f"tries again in {left:.0f} s")
 
     def _title(self, view: View) -> None:
         """The terminal's title: what the session is about, and whether it waits for the person."""
