@@ -136,6 +136,7 @@ def timeline(state: SessionState) -> Timeline:
             insertions=patch.insertions,
             deletions=patch.deletions,
             undone=patch.undone,
+            uncovered=tuple(f"{path} (ignored by git, and gone)" for path in patch.lost),
         )
         for patch in state.patches
     ]

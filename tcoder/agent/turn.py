@@ -44,6 +44,7 @@ from tcoder.tools.edit import apply
 from tcoder.tools.outputs import Outputs
 
 SHOWN_KEPT = 4_000
+SHOWN_LOST = 5
 
 
 class Recorder(Protocol):
@@ -97,6 +98,7 @@ class Turn:
             run_checks=self._run_tests,
             set_plan=self._set_plan,
             outputs=Outputs(env.private, env.budget.tool_output),
+            is_denied=lambda path: permission.denies_reading(env, path),
         )
 
     # -- what is known
@@ -343,7 +345,12 @@ class Turn:
         """Record what changed since `before_change` as a patch of this turn."""
         ledger = await self.env.ledger()
         cause = Cause(cause.kind, cause.summary, self.state.turn, cause.call_id, cause.attempt)
-        return await self._record_patch(await ledger.record(cause))
+        patch = await self._record_patch(await ledger.record(cause))
+        if lost := ledger.lost:
+            more = f" and {len(lost) - SHOWN_LOST} more" if len(lost) > SHOWN_LOST else ""
+            names = ", ".join(lost[:SHOWN_LOST]) + more
+            self.warn("checkpoint", f"gone for good, since git ignores it and no checkpoint holds it: {names}")
+        return patch
 
     async def after_interrupt(self) -> None:
         """Record what an interrupted tool left behind, so that it can be undone."""

@@ -91,7 +91,7 @@ class FileChange(Struct, frozen=True):
 
 class Patch(Struct, frozen=True):
     """A named change of the tree. `before` and `after` are git tree ids in the ledger's store; `time` is ISO 8601
-    UTC."""
+    UTC. `lost` are files and folders that git ignores and that went with it: nothing holds them."""
 
     id: str
     time: str
@@ -100,6 +100,7 @@ class Patch(Struct, frozen=True):
     before: str = ""
     after: str = ""
     undone: bool = False
+    lost: tuple[str, ...] = ()
 
     @property
     def insertions(self) -> int:

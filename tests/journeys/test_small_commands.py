@@ -71,3 +71,26 @@ def test_a_patch_that_does_not_apply_begins_no_session(desk: Desk) -> None:
     assert desk.run("apply", "-", stdin=PATCH.replace("a - b", "a * b")).code == 2
     assert desk.run("apply", "-", "--check", stdin=PATCH).code == 0
     assert ids(desk) == [] and git(desk.root, "status", "--porcelain") == ""
+
+
+def test_ignored_files_that_a_command_deletes_are_named_as_gone(desk: Desk, serve: Any) -> None:
+    (desk.root / ".gitignore").write_text("*.db\nsecrets/\n__pycache__/\n")
+    for name in ("data.db", "sub/more.db", "sub/mine.txt", "secrets/key", "__pycache__/a.pyc"):
+        (desk.root / name).parent.mkdir(exist_ok=True)
+        (desk.root / name).write_text("x\n")
+    calls = [{"name": "shell", "arguments": {"command": "rm -r data.db sub secrets __pycache__"}}]
+    ended = desk.ask(serve({"calls": calls}, {"text": "Cleaned."}), "clean up", "--yolo", "--no-tests", "--json")
+    told = [text for text in ended.result["warnings"] if "git ignores" in text]
+    assert len(told) == 1 and told[0].endswith("data.db, secrets, sub/more.db"), ended.result["warnings"]
+    assert "not covered: data.db" in desk.run("timeline").out
+    undone = desk.run("undo")
+    assert undone.code == 0 and (desk.root / "sub/mine.txt").exists() and not (desk.root / "data.db").exists()
+    assert "not brought back" in undone.err and "sub/more.db" in undone.err
+
+
+def test_ignored_files_alone_that_a_command_deletes_are_named_too(desk: Desk, serve: Any) -> None:
+    (desk.root / ".gitignore").write_text("*.db\n")
+    (desk.root / "data.db").write_text("x\n")
+    calls = [{"name": "shell", "arguments": {"command": "rm data.db"}}]
+    ended = desk.ask(serve({"calls": calls}, {"text": "Gone."}), "clean up", "--yolo", "--no-tests", "--json")
+    assert any(text.endswith("holds it: data.db") for text in ended.result["warnings"])

@@ -24,6 +24,7 @@ async def run(options: Options) -> int:
                 "deletions": entry.deletions,
                 "checks": entry.checks,
                 "undone": entry.undone,
+                "uncovered": entry.uncovered,
             }
             for entry in entries
         ]
@@ -35,4 +36,6 @@ async def run(options: Options) -> int:
         undone = " (undone)" if entry.undone else ""
         files = ", ".join(entry.files[:4]) + (" …" if len(entry.files) > 4 else "")
         say(f"{mark} {entry.id:5} {entry.time[11:19]}  {entry.cause[:60]}{undone}  {files}  {size}\n")
+        if entry.kind == "patch":
+            say("".join(f"        not covered: {text}\n" for text in entry.uncovered))
     return 0

@@ -23,6 +23,7 @@ from tcoder.workspace.git.repository import git_dir_of
 from tcoder.workspace.ledger import restore as ledger_restore
 from tcoder.workspace.ledger.diff import compare
 from tcoder.workspace.ledger.log import CheckpointLine, Log, PatchLine, fold
+from tcoder.workspace.ledger.lost import is_made_again
 from tcoder.workspace.ledger.refs import Refs, ref_folder
 from tcoder.workspace.ledger.restore import ConflictError, Target, differences
 from tcoder.workspace.ledger.snapshot import Snapshots
@@ -52,6 +53,7 @@ class Ledger:
         self._files = WorkspaceFiles(git.root)
         self._timeline = fold(log.lines)
         self._recorded = ""
+        self._lost: tuple[str, ...] = ()
         self._lock = asyncio.Lock()
 
     @classmethod
@@ -117,12 +119,13 @@ class Ledger:
     async def _record(self, cause: Cause, only: Collection[str] = ()) -> tuple[Patch, str] | None:
         after = await (self._snapshots.take_only(only) if only else self._snapshots.take())
         before = self._recorded
+        self._lost = tuple(sorted({quote(path) for path in self._sweep.lost if not is_made_again(path)}))
         if before == after:
             self._sweep.settle()
             return None
         files, diff = await compare(self._git, before, after, files=len(self._sweep.changed))
         number = sum(isinstance(item, Patch) for item in self._timeline) + 1
-        patch = Patch(f"p{number}", _now(), cause, files, before, after)
+        patch = Patch(f"p{number}", _now(), cause, files, before, after, lost=self._lost)
         came, went = (tuple(map(quote, names)) for names in (self._sweep.new_folders, self._sweep.gone_folders))
         line = PatchLine(patch, self._unusual_modes(), came, went)
         self._log.append(line)
@@ -166,6 +169,13 @@ class Ledger:
         """What the last snapshot does not hold, and why."""
         problem = self._refs.problem
         return (*self._snapshots.uncovered, *((problem,) if problem else ()))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Files and folders that git ignores and that had gone when changes were recorded last, whatever can be made
+        again left out: they were not covered. Known of names that a look before had seen, not of what lies within an
+        ignored folder."""
+        return self._lost
 
     # -- looking
 

@@ -68,6 +68,7 @@ class Sweep:
         self.changed: dict[str, Entry | None] = {}
         self.new_folders: list[str] = []
         self.gone_folders: list[str] = []
+        self.lost: list[str] = []
         self.forced: set[str] = set()
         self.notices: dict[str, str] = {}
         self.submodules: dict[str, Entry] = {}
@@ -184,6 +185,7 @@ class Sweep:
         for path in [path for path in self.entries if path.rpartition("/")[0] in gone]:
             self._remove(path)
         for path in gone:
+            self.lost += [f"{path}/{name}" for name in self.folders[path].left_out]
             del self.folders[path]
         self.gone_folders += gone
 
@@ -217,7 +219,9 @@ class Sweep:
         except OSError as error:
             self.notices[f"{name}/"] = f"{quote(name) or '.'}/ ({error.strerror})"
             return files, folders
-        folder.left_out &= {child.name for child in children}
+        there = {child.name for child in children}
+        self.lost += [prefix + gone for gone in folder.left_out - there]
+        folder.left_out &= there
         for child in children:
             path = prefix + child.name
             if path in self.entries or child.name in folder.left_out or is_temporary(child.name):
@@ -395,6 +399,7 @@ class Sweep:
         self.old_modes.clear()
         self.new_folders.clear()
         self.gone_folders.clear()
+        self.lost.clear()
 
     def cover(self, path: str) -> bool:
         """Cover a file although it is ignored, from now on; True when it was not covered before."""
