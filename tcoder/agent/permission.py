@@ -55,6 +55,12 @@ async def require(turn: "Turn", call: ToolCall, tool: Tool[Any], args: Struct) -
             env.grants.add(rule, decided.answer)
 
 
+def denies_reading(env: "Environment", path: str) -> bool:
+    """Whether a rule denies a path, in whatever way it would be read."""
+    call = policy.PolicyCall("search", "read", paths=(path,))
+    return policy.judge(call, "auto", env.grants.rules, _facts(env, call)).decision == "deny"
+
+
 def _runs(env: "Environment", args: Struct) -> str:
     """What a run of the tests executes, and which of them: the model names tests, not the command."""
     if not isinstance(args, TestArgs) or env.checks is None:

@@ -28,7 +28,7 @@ class ToolContext:
     `emit` shows output while the tool runs. `run_checks` runs the project's tests and records the report;
     `set_plan` records a plan. `timeout_s` bounds one command. `outputs` keeps what is too long to be shown whole.
     `clean` = the call was let pass for what its words say, see `Verdict`.
-    `network` = a person let this one command have the network.
+    `network` = a person let this one command have the network. `is_denied` says whether a rule denies to read a path.
     """
 
     root: Path
@@ -43,6 +43,7 @@ class ToolContext:
     seen: dict[str, str] = field(default_factory=dict[str, str])
     clean: bool = False
     network: bool = False
+    is_denied: Callable[[str], bool] = field(default=lambda _path: False)
 
 
 class Reply(Struct, frozen=True):

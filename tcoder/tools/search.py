@@ -34,12 +34,13 @@ class Search(Tool[SearchArgs]):
         if is_handle(args.path):
             return Reply(context.outputs.search(args.path, args.pattern))
         found = await context.index.search(args.pattern, path=args.path, kind=args.kind, limit=60)
-        if is_secret(args.path):  # it was asked for by name, and judged by it
-            return Reply(found.text, (TextBlock(f"{len(found.hits)} matches"),))
-        hits = [hit for hit in found.hits if not is_secret(hit.path)]
+        named = is_secret(args.path)  # then it was asked for by name, and judged by it
+        hits = [hit for hit in found.hits if (named or not is_secret(hit.path)) and not context.is_denied(hit.path)]
         withheld = len(found.hits) - len(hits)
         if not withheld:
             return Reply(found.text, (TextBlock(f"{len(hits)} matches"),))
         shown = present(hits, more=found.more != 0, problem=found.problem)
-        note = f"({withheld} more in files that may hold keys or passwords; name such a file to ask for it)"
+        note = (
+            f"({withheld} more in files that may hold keys or passwords or are denied; name such a file to ask for it)"
+        )
         return Reply(f"{shown.text}\n{note}", (TextBlock(f"{len(hits)} matches, {withheld} withheld"),))

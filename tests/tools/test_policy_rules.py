@@ -165,6 +165,45 @@ def test_a_denied_path_is_denied_to_commands_that_name_it(rule: Rule, command: s
     assert judge(shell(command), "auto", (rule,), FACTS).decision == expected
 
 
+KEY = Rule("deny", "read", "conf/key.toml")
+LOCKED = Rule("deny", "edit", "locked/*")
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "expected"),
+    [
+        (KEY, "cd conf && cat key.toml", "deny"),
+        (KEY, "cd conf; cd ../conf && cat ./key.toml", "deny"),
+        (KEY, "cat $PWD/conf/key.toml", "ask"),
+        (KEY, "cat c*/key.toml", "ask"),
+        (KEY, "grep -r SECRET ..", "ask"),
+        (KEY, "rg SECRET", "ask"),
+        (KEY, "rg SECRET src", "allow"),
+        (KEY, "tar cf /tmp/x.tar conf", "ask"),
+        (KEY, "cat README.md", "allow"),
+        (KEY, "git status", "allow"),
+        (LOCKED, "cd locked && rm x", "deny"),
+        (LOCKED, "touch lo*/x", "ask"),
+        (LOCKED, "cat locked/x", "allow"),
+    ],
+)
+def test_a_denied_path_is_denied_from_every_folder(rule: Rule, command: str, expected: Decision) -> None:
+    facts = PolicyFacts(sandboxed=True, root="/work/app", cwd="/work/app")
+    assert judge(shell(command), "auto", (rule,), facts).decision == expected
+
+
+def test_a_denied_path_is_denied_where_the_shell_stands_in_its_folder() -> None:
+    facts = PolicyFacts(sandboxed=True, root="/work/app", cwd="/work/app/conf")
+    assert judge(shell("cat key.toml"), "auto", (KEY,), facts).decision == "deny"
+
+
+@pytest.mark.parametrize("tool", ["shell", "job", "test"])
+def test_a_rule_for_commands_holds_whatever_tool_runs_them(tool: str) -> None:
+    call = PolicyCall(tool, "shell", command="touch via-job")
+    assert judge(call, "auto", (Rule("deny", "shell", "touch *"),), FACTS).decision == "deny"
+    assert judge(call, "ask", (Rule("allow", "shell", "touch *"),), FACTS).decision == "allow"
+
+
 def test_a_project_may_only_restrict() -> None:
     rules = (Rule("allow", "shell", "*", source="project settings"), Rule("deny", "shell", "ls *", source="project"))
     assert judge(shell("pytest"), "ask", rules, FACTS).decision == "ask"

@@ -18,10 +18,11 @@ async def test_one_command_gets_the_network_and_no_other(tmp_path: Path) -> None
             f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo $V in ${{PWD##*/}} && touch here /etc/no"
         )
         try:
+            # what was exported meanwhile must not decide what a yes runs
             await shell.run("mkdir d; cd d; export V=one", timeout_s=10)
             assert (await shell.run(connect, timeout_s=10)).exit_code == 1
             lent = await shell.run_with_network(connect, timeout_s=10)
-            assert lent.output.startswith("one in d\n") and "Read-only file system" in lent.output
+            assert lent.output.startswith("in d\n") and "Read-only file system" in lent.output
             assert (root / "d/here").exists()
             assert (await shell.run(connect, timeout_s=10)).exit_code == 1
         finally:

@@ -44,9 +44,10 @@ def _judge_path(call: PolicyCall, path: str, mode: Approval, held: Sequence[Rule
     return said
 
 
-def spellings(path: str, facts: PolicyFacts) -> tuple[str, ...]:
-    """A path as rules may name it: from the root and absolute, as written and where it really leads."""
-    placed = locate(path, facts.root) or path
+def spellings(path: str, facts: PolicyFacts, folder: str = "") -> tuple[str, ...]:
+    """A path, seen from a folder, as rules may name it: from the root and absolute, as written and where it really
+    leads."""
+    placed = locate(path, facts.root, folder) or path
     real = facts.real(placed)
     return tuple({relative(placed, facts.root): 0, placed: 0, relative(real, facts.root): 0, real: 0})
 

@@ -16,12 +16,18 @@ from tcoder.tools.policy.paths import inside, is_guarded, is_protected, is_secre
 from tcoder.tools.policy.values import PolicyCall, PolicyFacts
 
 READABLE_WITHOUT_SANDBOX = ("/usr",)
+MOST_FOLDERS = 8
+WALKERS = frozenset({"rg", "ag", "ack", "tar", "zip", "rsync"})
+WALKERS_BY_WORD = {
+    "git": frozenset({"grep", "show", "archive", "checkout", "restore", "diff"}),
+    "find": frozenset({"-exec", "-execdir", "-delete"}),
+}
 READING_TOOLS = frozenset({"read", "search", "outline", "*"})
 
 
 def judge_command(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts: PolicyFacts) -> Verdict:
     parsed = commands.parse(call.command)
-    about = rules.for_tool(held, call.tool)
+    about = rules.for_tool(held, call.tool, rules.SHELL_TOOL)  # a command line is one, whatever tool runs it
     denies = [rule for rule in held if rule.decision == "deny"]
     written = _judge_written(parsed, facts)
     denied = _denied(parsed, held, about, facts) or (written if written and written.decision == "deny" else None)
@@ -36,7 +42,7 @@ def judge_command(call: PolicyCall, mode: Approval, held: Sequence[Rule], facts:
         return Verdict("ask", parsed.problem, parts=parts)
     if what := destroys_anywhere(parsed, call.command):
         return Verdict("ask", f"it destroys work or sends it out: {what}", parts=parts)
-    if doubt := written or _doubtful(parsed, about):
+    if doubt := written or _doubtful(parsed, about) or _may_touch_denied(parsed, held, facts):
         return Verdict("ask", doubt.reason, doubt.rule, parts)
     if not parts and not parsed.problem:
         return Verdict("ask", "it is empty")
@@ -70,17 +76,74 @@ def _plan_verdict(parts: tuple[CommandPart, ...], parsed: ParsedCommand) -> Verd
 def _denied(
     parsed: ParsedCommand, held: Sequence[Rule], about: Sequence[Rule], facts: PolicyFacts
 ) -> CommandPart | None:
-    """A rule that denies one of the commands, whatever starts it and wherever it stands, or a path that it names."""
+    """A rule that denies one of the commands, whatever starts it and wherever it stands, or a path that it names, in
+    whichever folder of the line it may run."""
     for command in parsed.commands:
         for rule in about:
             if rule.decision == "deny" and "yes" in _speaks_of(rule, command):
                 return CommandPart(command.text, "deny", f"a rule of {rule.source}", rules.describe(rule))
-    for rule in held:
-        if rule.decision == "deny" and rule.tool != rules.SHELL_TOOL and rule.match != "*":
-            for word in _words_about_paths(rule, parsed):
-                if rules.matches_path(rule, *spellings(word, facts)):
+    folders = _folders(parsed, facts)
+    for rule in _about_paths(held):
+        for word in _words_about_paths(rule, parsed):
+            for folder in folders:
+                if rules.matches_path(rule, *spellings(word, facts, folder)):
                     return CommandPart(word, "deny", f"a rule of {rule.source}", rules.describe(rule))
     return None
+
+
+def _about_paths(held: Sequence[Rule]) -> Iterable[Rule]:
+    return (rule for rule in held if rule.decision == "deny" and rule.tool != rules.SHELL_TOOL and rule.match != "*")
+
+
+def _folders(parsed: ParsedCommand, facts: PolicyFacts) -> tuple[str, ...]:
+    """The folders in which commands of a line may run: where it begins, and where each `cd` leads from any of them."""
+    folders = [facts.cwd] if facts.cwd else [""]
+    for command in parsed.commands:
+        if command.words[:1] in (("cd",), ("pushd",)) and len(command.words) == 2:
+            folders += [locate(command.words[1], facts.root, folder) for folder in tuple(folders)]
+            folders = list(dict.fromkeys(folders))[:MOST_FOLDERS]
+    return tuple(dict.fromkeys(("", *folders)))
+
+
+def _may_touch_denied(parsed: ParsedCommand, held: Sequence[Rule], facts: PolicyFacts) -> CommandPart | None:
+    """A command that may touch a path which a rule denies without naming it: by words that bash expands, or by going
+    through a folder that holds it."""
+    for rule in _about_paths(held):
+        parent = rule.match.split("*", 1)[0].rpartition("/")[0]
+        for command in parsed.commands:
+            for one in commands.started_by(command):
+                writes = plays(one.program, "writers")
+                if not writes and (rule.tool not in READING_TOOLS or one.program == "cd"):
+                    continue
+                if one.unknown and len(one.words) > 1:
+                    why = "it may name what a rule denies"
+                elif _goes_through(one, parent, facts, parsed):
+                    why = "it goes through a folder that holds what a rule denies"
+                else:
+                    continue
+                return CommandPart(command.text, "ask", why, rules.describe(rule))
+    return None
+
+
+def _goes_through(command: SimpleCommand, parent: str, facts: PolicyFacts, parsed: ParsedCommand) -> bool:
+    """Whether a program that reads or changes whole folders is given one that holds `parent`."""
+    words = command.words[1:]
+    recursive = (
+        command.program in WALKERS
+        or not WALKERS_BY_WORD.get(command.program, frozenset()).isdisjoint(words)
+        or (
+            command.program in ("grep", "egrep", "fgrep", "cp", "rm", "chmod", "chown", "ls", "diff", "sed")
+            and any(word.startswith("-") and not word.startswith("--") and set(word) & set("rR") for word in words)
+        )
+    )
+    if not recursive:
+        return False
+    held = locate(parent or ".", facts.root)
+    named = [word for word in words if not word.startswith("-")]
+    if len(named) < 2:
+        named.append(".")  # a pattern alone is looked for here
+    folders = _folders(parsed, facts)
+    return any(inside(held, locate(word, facts.root, folder)) for word in named for folder in folders)
 
 
 def _judge_written(parsed: ParsedCommand, facts: PolicyFacts) -> CommandPart | None:
@@ -91,8 +154,11 @@ def _judge_written(parsed: ParsedCommand, facts: PolicyFacts) -> CommandPart | N
         for one in commands.started_by(command):
             named += [(word, command.text) for word in _written(one)]
     judged: list[CommandPart] = []
+    folders = _folders(parsed, facts)
     for word, text in named:
-        for placed in places(word, facts, facts.cwd):
+        for placed in dict.fromkeys(
+            place for folder in folders[-MOST_FOLDERS:] for place in places(word, facts, folder)
+        ):
             seen = relative(placed, facts.root)
             if is_protected(seen) or fits_any(facts.protected, seen, placed):
                 return CommandPart(text, "deny", f"{seen} decides what runs and what may: a person changes it")

@@ -121,8 +121,8 @@ def strictest(rules: Sequence[Rule]) -> Rule | None:
     return max(rules, key=lambda rule: ORDER[rule.decision], default=None)
 
 
-def for_tool(rules: Sequence[Rule], tool: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in rules if rule.tool in (tool, "*"))
+def for_tool(rules: Sequence[Rule], *tools: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules if rule.tool in (*tools, "*"))
 
 
 def matches_path(rule: Rule, *spellings: str) -> bool:

@@ -145,12 +145,13 @@ class Shell:
         self, command: str, *, timeout_s: float, on_output: Callable[[str], None] | None = None
     ) -> CommandResult:
         """Run one command line with the network, which a person has to have allowed: in a process of its own, where
-        the next command would run and with what it would see. What it changes in the workspace stays."""
-        environment = self._environment if self._variables is None else self._variables
+        the next command would run, but with the variables of the session's beginning: what a command exported since
+        (PATH, LD_PRELOAD, an index's address) must not decide what the person's yes runs. What it changes in the
+        workspace stays."""
         sandbox = self._sandbox.with_network() if isinstance(self._sandbox, Sandbox) else self._sandbox
         fresh = Shell(
             self._root, sandbox=sandbox, spill_dir=self._spill_dir, output_budget=self._budget,
-            environment=environment, limits=self._limits,
+            environment=self._environment, limits=self._limits,
         )  # fmt: skip
         fresh._cwd = self._cwd
         try:

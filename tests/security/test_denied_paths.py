@@ -1,0 +1,28 @@
+"""A31: what a rule denies is not read by another way."""
+
+from typing import Any
+
+from support.desk import Desk, git
+from support.live import live, turn
+
+from tcoder.protocol.events import ToolFinished
+
+RULES = '[[rules]]\ndecision = "deny"\ntool = "*"\nmatch = "conf/*"\n'
+
+
+async def test_a31_a_search_withholds_what_a_rule_denies(desk: Desk, serve: Any) -> None:
+    (desk.root / "conf").mkdir()
+    (desk.root / "conf" / "key.toml").write_text("marker = 'hidden-value'\n")
+    (desk.root / "notes.txt").write_text("marker: open\n")
+    git(desk.root, "add", "-A")
+    looks = [
+        {"name": "search", "arguments": {"pattern": "marker"}},
+        {"name": "read", "arguments": {"path": "conf/key.toml"}},
+    ]
+    server = serve({"calls": looks}, {"text": "Done."})
+    async with live(desk, server, RULES) as session:
+        await turn(session, "what is marked?")
+        results = [recorded.event.result for recorded in session.log if isinstance(recorded.event, ToolFinished)]
+    assert "marker: open" in results[0].content and "1 more" in results[0].content
+    assert results[1].status == "denied"
+    assert "hidden-value" not in server.requests[-1].raw.decode()
