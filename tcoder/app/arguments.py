@@ -30,7 +30,7 @@ HELP = """commands (tcoder COMMAND --help tells more of one):
   timeline, undo, redo     the ledger of patches and checkpoints (undo ID, redo ID)
   sessions                 list | show ID | export ID | rm ID…
   policy check -- COMMAND  what the permission policy says of a command, and why
-  models                   list | pull ID | test ID
+  models                   list | pull ID | test ID | stop (local engines that idle)
   config                   show | path
   doctor                   what works on this machine
   web [PORT]               the interface in a browser of this machine

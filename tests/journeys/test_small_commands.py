@@ -1,9 +1,15 @@
 """The smaller commands as a person uses them after a task: sessions, apply, review, commit."""
 
+import json
+import os
+import signal
+import subprocess
 from typing import Any
 
 import pytest
 from support.desk import Desk, git
+
+from tcoder.models.local.engine_files import EngineFiles
 
 
 def ids(desk: Desk) -> list[str]:
@@ -94,3 +100,24 @@ def test_ignored_files_alone_that_a_command_deletes_are_named_too(desk: Desk, se
     calls = [{"name": "shell", "arguments": {"command": "rm data.db"}}]
     ended = desk.ask(serve({"calls": calls}, {"text": "Gone."}), "clean up", "--yolo", "--no-tests", "--json")
     assert any(text.endswith("holds it: data.db") for text in ended.result["warnings"])
+
+
+def test_engines_that_idle_are_told_of_and_ended(desk: Desk) -> None:
+    assert desk.run("models", "stop").out == "no local engine runs\n"
+    checks = {one["name"]: one for one in desk.run("doctor", "--json").result["checks"]}
+    assert checks["engine"]["ok"] and checks["engine"]["detail"] == "no local engine runs"
+    folder = desk.home / "state" / "engines"
+    folder.mkdir(parents=True)
+    sleeper = subprocess.Popen(["flock", str(folder / "tiny.alive"), "sleep", "60"], start_new_session=True)
+    try:
+        facts = {"pid": sleeper.pid, "started": 0.0, "port": 1, "key": "k", "model": "local/tiny", "threads": 1}
+        more = {"prompt_threads": 1, "context": 512, "idle_s": 600.0}
+        (folder / "tiny.json").write_text(json.dumps(facts | more))
+        while not EngineFiles(folder, "tiny").is_alive():
+            assert sleeper.poll() is None
+        assert "local/tiny idles" in desk.run("doctor").out and "`tcoder models stop`" in desk.run("models").out
+        listed = desk.run("models", "--json").result
+        assert listed["running"][0]["pid"] == sleeper.pid and listed["local"][0]["id"].startswith("local/")
+    finally:
+        os.killpg(sleeper.pid, signal.SIGKILL)
+        sleeper.wait()

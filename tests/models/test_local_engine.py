@@ -20,6 +20,7 @@ from tcoder.models.local.engine_files import EngineFiles, engine_name
 from tcoder.models.local.engine_server import MEMORY
 from tcoder.models.local.folders import LocalFolders
 from tcoder.models.local.local import LocalModel
+from tcoder.models.local.running import running, stop, told
 from tcoder.protocol.errors import ModelError
 from tcoder.protocol.messages import TextPart, UserMessage
 from tcoder.protocol.request import ModelReply, ModelRequest
@@ -228,6 +229,24 @@ async def test_it_stays_for_later_runs_until_idle(folders: LocalFolders) -> None
     os.kill(registration.pid, signal.SIGTERM)
     await ended(files(folders))
     assert not files(folders).registration.exists()
+
+
+async def test_an_engine_that_idles_is_named_and_can_be_ended(folders: LocalFolders) -> None:
+    assert running(folders.runtime) == [] and stop(folders.runtime) == ([], [])
+    model = local(folders, idle_s=400)
+    await reply(model, ask())
+    (used,) = running(folders.runtime)
+    assert used.used and "in use" in told(used)
+    ended_ones, left = stop(folders.runtime)
+    assert ended_ones == [] and [engine.pid for engine in left] == [used.pid]
+    await model.close()
+    (idle,) = running(folders.runtime)
+    assert not idle.used and idle.ends_in_s is not None and 380 < idle.ends_in_s <= 400
+    assert "local/tiny idles" in told(idle) and "ends in 7 min; `tcoder models stop`" in told(idle)
+    assert idle.memory_bytes is None or idle.memory_bytes > 1_000_000
+    ended_ones, left = stop(folders.runtime)
+    assert [engine.pid for engine in ended_ones] == [idle.pid] and left == []
+    assert running(folders.runtime) == [] and not files(folders).is_alive()
 
 
 async def test_a_crashed_engine_is_replaced(folders: LocalFolders) -> None:

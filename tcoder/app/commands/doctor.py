@@ -13,6 +13,8 @@ from tcoder.app.options import Options
 from tcoder.app.place import Place, find_place
 from tcoder.app.printing import say, say_json
 from tcoder.app.variants import choose
+from tcoder.models.local.folders import local_folders
+from tcoder.models.local.running import running, told
 from tcoder.models.local.weights import list_weights
 from tcoder.protocol.errors import TcoderError
 
@@ -49,6 +51,7 @@ def examine(place: Place) -> list[Check]:
         _terminal,
         _model,
         _weights,
+        _engine,
         _folders,
     )
     return [check(place) for check in parts]
@@ -133,6 +136,11 @@ def _weights(_place: Place) -> Check:
     return Check(
         "weights", True, ", ".join(here) or "no local model is here; `tcoder models list` shows what can be had"
     )
+
+
+def _engine(_place: Place) -> Check:
+    engines = running(local_folders(os.environ).runtime)
+    return Check("engine", True, "; ".join(map(told, engines)) or "no local engine runs")
 
 
 def _folders(place: Place) -> Check:

@@ -7,6 +7,7 @@ For an engine NAME: `NAME.start` is held while somebody starts it, `NAME.alive` 
 import fcntl
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,8 @@ from tcoder import __version__
 
 
 class Registration(Struct, frozen=True):
-    """A running engine. `started` is in seconds since 1970; `key` must go with every request."""
+    """A running engine. `started` is in seconds since 1970; `key` must go with every request. It ends `idle_s` seconds
+    after the file's time of modification, which is that of its last use; 0 = with its last user."""
 
     pid: int
     started: float
@@ -26,6 +28,7 @@ class Registration(Struct, frozen=True):
     threads: int
     prompt_threads: int
     context: int
+    idle_s: float = 0.0
 
 
 class Order(Struct, frozen=True):
@@ -75,6 +78,26 @@ class EngineFiles:
             return msgspec.json.decode(self.registration.read_bytes(), type=Registration)
         except (OSError, msgspec.MsgspecError):
             return None  # no engine, or the file of another version
+
+    def mark_used(self) -> None:
+        """Say that the engine has just been used."""
+        with suppress(FileNotFoundError):  # it hides at this moment
+            os.utime(self.registration)
+
+    def last_used(self) -> float | None:
+        """Seconds since 1970; None when no engine is registered."""
+        try:
+            return self.registration.stat().st_mtime
+        except OSError:
+            return None
+
+    def is_used(self) -> bool:
+        """Whether some process holds on to the engine."""
+        descriptor = try_lock(self.users, shared=False)
+        if descriptor is None:
+            return True
+        os.close(descriptor)
+        return False
 
     def is_alive(self) -> bool:
         """Whether a process holds the engine's lock."""

@@ -181,6 +181,7 @@ class _Engine:
             seen = self._count_users()
             if counters.busy or grown or seen != users:
                 active = now
+                self._files.mark_used()
             users = seen
             if counters.busy:
                 continue
@@ -198,11 +199,7 @@ class _Engine:
 
     def _count_users(self) -> int:
         """0 or 1: whether anybody uses the engine."""
-        descriptor = try_lock(self._files.users, shared=False)
-        if descriptor is None:
-            return 1
-        os.close(descriptor)
-        return 0
+        return int(self._files.is_used())
 
     def _hide(self) -> bool:
         """Stop being found: who looks for the engine waits. False when a request came in at the last moment."""
@@ -265,6 +262,7 @@ class _Engine:
                 threads.generation,
                 threads.prompt,
                 self._order.context,
+                self._order.idle_s,
             )
         )
 
