@@ -34,6 +34,10 @@ async def headless(options: Options) -> int:
     if options.path == "." and (wide := wide_folder(place.root)):
         raise UsageError(f"{wide}, not a project", "start in a project, or say -C and the folder if you mean all of it")
     opened = await open_session(options, place, interactive=False)
+
+    async def diff_since(patch_id: str) -> str:
+        return await (await opened.env.ledger()).diff(patch_id)
+
     try:
         ended_by = _close_on_signals(opened.session)
         code = await headless_front.run(
@@ -44,6 +48,7 @@ async def headless(options: Options) -> int:
             color=options.color,
             stdout=sys.stdout,
             stderr=sys.stderr,
+            diff_since=diff_since,
         )
         await _write_reports(options, opened)
     finally:

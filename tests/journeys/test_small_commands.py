@@ -7,7 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from support.desk import Desk, git
+from support.desk import FIX, Desk, git
 
 from tcoder.models.local.engine_files import EngineFiles
 
@@ -121,3 +121,13 @@ def test_engines_that_idle_are_told_of_and_ended(desk: Desk) -> None:
     finally:
         os.killpg(sleeper.pid, signal.SIGKILL)
         sleeper.wait()
+
+
+def test_two_edits_of_a_file_are_one_diff_at_the_end_of_a_run(desk: Desk, serve: Any) -> None:
+    again = {"name": "edit", "arguments": {"path": "calc.py", "old": "return a + b", "new": "return b + a"}}
+    ended = desk.ask(serve({"calls": [FIX]}, {"calls": [again]}, {"text": "Done."}), "fix add", "--no-tests")
+    assert ended.code == 0, ended.err
+    assert ended.err.count("+++ b/calc.py") == 1
+    assert (
+        "-    return a - b" in ended.err and "+    return b + a" in ended.err and "+    return a + b" not in ended.err
+    )

@@ -225,6 +225,11 @@ class Collector:
         """The diffs of the patches that stand, oldest first."""
         return tuple(diff for _, diff in self._patches if diff)
 
+    @property
+    def patch_ids(self) -> tuple[str, ...]:
+        """Of the patches that stand, oldest first."""
+        return tuple(patch.id for patch, _ in self._patches)
+
     def result(self) -> Result:
         """The object so far. A session that ended without an outcome is an interrupted one."""
         outcome = self.outcome or ended_without_outcome(self.ended)

@@ -1,6 +1,7 @@
 """One task without a screen: the result on standard output, what happens on standard error."""
 
 import os
+from collections.abc import Awaitable, Callable
 from typing import Literal, TextIO
 
 from tcoder.frontends import present
@@ -10,7 +11,7 @@ from tcoder.frontends.lines import Line, ansi
 from tcoder.frontends.narrator import Narrator
 from tcoder.frontends.sanitise import clean, escape_json
 from tcoder.protocol.codec import encode, encode_delta, encode_line
-from tcoder.protocol.errors import UsageError
+from tcoder.protocol.errors import TcoderError, UsageError
 from tcoder.protocol.events import SCHEMA, PermissionAsked, Recorded, TurnFinished
 from tcoder.protocol.handles import SessionHandle
 from tcoder.protocol.messages import ImagePart
@@ -29,15 +30,17 @@ async def run(
     stdout: TextIO,
     stderr: TextIO,
     images: tuple[ImagePart, ...] = (),
+    diff_since: Callable[[str], Awaitable[str]] | None = None,
 ) -> int:
     """Do `task` and return the exit code of its outcome; the session is closed when this returns.
 
     `verbosity`: -1 = nothing on `stderr`, 0 = one line a step, 1 = also the model's words, tools' output and, in
     `stream-json`, the deltas. `stream-json` ends with a line of type `result` that holds what `json` prints. A
-    question that nobody has answered by the time it is seen is denied: there is nobody to ask.
+    question that nobody has answered by the time it is seen is denied: there is nobody to ask. `diff_since` gives what
+    has changed since before a patch, as one diff; without it each patch is shown by itself.
     """
     run_ = _Run(session, output, verbosity, color, Stream(stdout), Stream(stderr))
-    return await run_.follow(Submit(task, images))
+    return await run_.follow(Submit(task, images), diff_since)
 
 
 class _Run:
@@ -55,7 +58,7 @@ class _Run:
         self._narrator = Narrator(max(verbosity, 0))
         self._seq, self._time = 0, ""
 
-    async def follow(self, submit: Submit) -> int:
+    async def follow(self, submit: Submit, diff_since: Callable[[str], Awaitable[str]] | None) -> int:
         closing = False
         with self._session.subscribe(past=False) as subscription:
             await self._session.submit(submit)
@@ -73,8 +76,19 @@ class _Run:
                 if isinstance(item.event, TurnFinished) and not closing:
                     closing = True
                     await self._session.submit(Close("done"))
-        self._finish()
+        self._finish(await self._diffs(diff_since) if self._verbosity >= 0 else ())
         return self._collector.result().exit_code
+
+    async def _diffs(self, diff_since: Callable[[str], Awaitable[str]] | None) -> tuple[str, ...]:
+        """What the run has changed: several edits of a file are one change of it."""
+        ids = self._collector.patch_ids
+        if diff_since is None or len(ids) < 2:
+            return self._collector.diffs
+        try:
+            whole = await diff_since(ids[0])
+            return (whole,) if whole else ()
+        except TcoderError:
+            return self._collector.diffs  # the ledger cannot say any more; the run has told of each patch
 
     def _record(self, recorded: Recorded) -> None:
         self._seq, self._time = recorded.seq, recorded.time
@@ -96,21 +110,21 @@ class _Run:
         if self._verbosity >= 0 and lines:
             self._stderr.write("".join(ansi(of, colour=self._colour_err) + "\n" for of in lines))
 
-    def _finish(self) -> None:
+    def _finish(self, diffs: tuple[str, ...]) -> None:
         result = self._collector.result()
         if self._output == "json":
             self._line(encode(result) + b"\n")
         elif self._output == "stream-json":
             head = b'{"schema":%d,"seq":%d,"time":"%s","type":"result",' % (SCHEMA, self._seq + 1, self._time.encode())
             self._line(head + encode(result)[1:] + b"\n")
-        self._say(self._verdict())
+        self._say(self._verdict(diffs))
         if self._output == "text" and result.answer.strip():
             self._stdout.write(self._answer(result.answer.strip("\n")) + "\n")
 
-    def _verdict(self) -> tuple[Line, ...]:
+    def _verdict(self, diffs: tuple[str, ...]) -> tuple[Line, ...]:
         """The diff, then how it ended."""
         lines: list[Line] = []
-        for diff in self._collector.diffs:
+        for diff in diffs:
             lines += [(), *present.diff_lines(diff)]
         outcome = self._collector.outcome
         if outcome is None:
