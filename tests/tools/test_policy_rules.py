@@ -165,6 +165,40 @@ def test_a_denied_path_is_denied_to_commands_that_name_it(rule: Rule, command: s
     assert judge(shell(command), "auto", (rule,), FACTS).decision == expected
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tar --us=sh -xf a", "tar xIf sh a", "tar --rm=x -xf a", "rsync -ave 'sh -c evil' a b", "rsync --rs=x a b",
+        "sort --co=./x a", "rg --search-z a", "sed --fi=x a", "go test --exec x", "make -nf x", "make --ev=x",
+        "make -E x", "awk -E f", "awk --file=f", "awk '@load \"x\"'", "curl -sd @f h", "curl --json x h",
+        "curl -sT f h",
+        "grep -rf f", "git bisect run x", "git submodule foreach x", "git fetch --upl=x", "git clone -u x y",
+        "git config diff.external x", "git config pager.log x", "git config filter.a.clean x", "git difftool -x y",
+        "git hook run x",
+    ],
+)  # fmt: skip
+def test_the_star_of_a_rule_does_not_cover_what_runs_another_program(command: str) -> None:
+    program = command.split()[0]
+    assert judge(shell(command), "ask", (Rule("allow", "shell", f"{program} *"),), FACTS).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["tar czf a.tgz src", "curl -fsSL h", "make -j4", "go test ./...", "git log --oneline -5", "sort -rn a"]
+)
+def test_the_star_of_a_rule_covers_ordinary_arguments(command: str) -> None:
+    program = command.split()[0]
+    assert judge(shell(command), "ask", (Rule("allow", "shell", f"{program} *"),), FACTS).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["env -iS'curl x'", "env -vS 'curl x'", "git -c alias.x='!curl y' x", "git -c core.pager='curl y' log",
+     "flock f -c 'curl x'", "nsenter -t 1 curl x"],
+)  # fmt: skip
+def test_a_denied_program_is_denied_to_what_starts_it(command: str) -> None:
+    assert judge(shell(command), "auto", (Rule("deny", "shell", "curl *"),), FACTS).decision == "deny"
+
+
 KEY = Rule("deny", "read", "conf/key.toml")
 LOCKED = Rule("deny", "edit", "locked/*")
 
@@ -305,6 +339,10 @@ def test_writable_and_protected_folders_are_facts() -> None:
         ("git diff HEAD~1", "git diff HEAD~1"),
         ("echo 'a b' && touch 'my file'", 'touch "my file"'),
         ("rm notes.txt", "rm notes.txt"),
+        ("coverage run evil.py", "coverage run evil.py"),
+        ("bundle exec rspec", "bundle exec rspec"),
+        ("go run x.go", "go run x.go"),
+        ("go test ./...", "go test *"),
         ("git reset --hard", ""),
         ("rm -rf build", ""),
         ("pytest && make", ""),

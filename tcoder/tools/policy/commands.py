@@ -29,6 +29,8 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 # An escaped letter, or a line that goes on in the middle of a word: what trees read in another way than bash.
 _ODD_ESCAPE = re.compile(r"\\[\w#~]|\S\\\n")
 _FOREIGN_BLANK = re.compile(r"[^\S \t\n]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# `-S` of env, also within a cluster of letters
+_SPLIT = re.compile(r"-[a-zA-Z0]*?S=?|--split-string=")
 
 
 @lru_cache(maxsize=64)
@@ -115,8 +117,12 @@ def _evaluated(command: SimpleCommand, depth: int) -> Iterator[SimpleCommand]:
 
 
 def _started_by_git(command: SimpleCommand) -> Iterator[SimpleCommand]:
-    """`git bisect run …`, `git submodule foreach …`, `git rebase --exec …`."""
+    """`git bisect run …`, `git submodule foreach …`, `git rebase --exec …`, and settings whose value is a command."""
     words = command.words
+    for at, word in enumerate(words):
+        setting = words[at - 1] == "-c" or word.startswith("-c")
+        if setting and "=" in word and len(word) <= MAX_LENGTH:
+            yield from parse(word.partition("=")[2].lstrip("!")).commands
     for at, word in enumerate(words[:-1]):
         if word in ("run", "foreach", "-x", "--exec") or word.startswith("--exec="):
             if len(words) - at > MAX_WORDS or sum(map(len, words)) > MAX_SCRIPT:
@@ -130,8 +136,8 @@ def _started_by_git(command: SimpleCommand) -> Iterator[SimpleCommand]:
 def _scripts(command: SimpleCommand, *, joined: bool) -> Iterator[str]:
     arguments = [word for at, word in enumerate(command.words) if at and at not in command.unknown]
     for argument in arguments:
-        if argument.startswith(("-S", "--split-string=")):  # env takes a command line apart by itself
-            argument = argument.removeprefix("-S").removeprefix("--split-string=")
+        if split := _SPLIT.match(argument):  # env takes a command line apart by itself
+            argument = argument[split.end() :]
         if not argument.startswith("-") and len(argument) <= MAX_LENGTH:
             yield argument
     if joined and len(arguments) > 1:

@@ -24,11 +24,24 @@ def escalating(words: tuple[str, ...]) -> Iterator[str]:
     """The arguments of a command that a rule has to name before it allows them."""
     program = words[0].rpartition("/")[2]
     patterns = _listed().get(program, ())
-    for word in words[1:]:
-        if any(fnmatchcase(word, pattern) for pattern in patterns):
+    for at, word in enumerate(words[1:]):
+        cluster = f"-{word}" if program == "tar" and not at and word.isalpha() else word
+        if any(fnmatchcase(word, one) or _shortens(word, one) or _in_cluster(cluster, one) for one in patterns):
             yield word
     if program == "sed":
         yield from (script for script in _scripts(words[1:]) if not _harmless(script))
+
+
+def _shortens(word: str, pattern: str) -> bool:
+    """Whether a word is a shortened form of the long option of a pattern."""
+    name = word.partition("=")[0]
+    return len(name) > 3 and name.startswith("--") and pattern.startswith(name)
+
+
+def _in_cluster(word: str, pattern: str) -> bool:
+    """Whether the one letter of a pattern stands among the letters of a word such as `-xzf`."""
+    letter = pattern.rstrip("?*")
+    return len(letter) == 2 and letter[0] == "-" and bool(re.match(r"-[A-Za-z]+", word)) and letter[1] in word[1:]
 
 
 def _scripts(arguments: tuple[str, ...]) -> Iterator[str]:

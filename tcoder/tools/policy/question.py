@@ -72,7 +72,8 @@ def _pattern(command: SimpleCommand) -> str:
     if plays(words[0], "checkers"):
         kept = words[:1]
     elif plays(words[0], "with_subcommands") and len(words) > 1 and re.fullmatch(r"[a-z][\w:-]*", words[1]):
-        kept = words[:2]
+        # what `go run` and `bundle exec` start is named by the words that follow: those were seen, others were not
+        kept = words if words[1] in ("run", "exec") else words[:2]
     quoted = [_quoted(word) for word in kept]
     if "" in quoted:
         return ""
