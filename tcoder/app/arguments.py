@@ -219,7 +219,13 @@ def _build_parser() -> _Parser:
     parser.add_argument("-V", "--version", action="version", version=f"tcoder {__version__}")
 
     run = parser.add_argument_group("the task")
-    run.add_argument("--task", "-p", metavar="TEXT", dest="_task", help="do TEXT without an interface; - = stdin")
+    run.add_argument(
+        "--task",
+        "-p",
+        metavar="TEXT",
+        dest="_task",
+        help="do TEXT without an interface; - = read it from stdin, which nothing else does",
+    )
     run.add_argument("--plain", action="store_true", help="line mode")
     run.add_argument("-C", "--cd", "--workdir", dest="directory", metavar="DIR", help="work in DIR")
     run.add_argument("--test-cmd", default="", metavar="CMD", help="how the result is proven")

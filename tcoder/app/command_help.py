@@ -23,7 +23,7 @@ PAGES = {
         "run TEXT…",
         "Does one task without an interface: the same as --task TEXT.",
         (
-            ("TEXT", "the task; - reads it from stdin"),
+            ("TEXT", "the task; - reads it from stdin, which is not read otherwise"),
             ("-m, --model ID", "which model, as provider/model"),
             ("--approval auto|edits|ask|plan", "who decides; plan only reads"),
             ("--test-cmd CMD", "how the result is proven"),

@@ -27,6 +27,7 @@ from tcoder.protocol.variant import ModelVariant, VariantName
 from tcoder.resources import prompt
 from tcoder.tools.outputs import ends_of
 from tcoder.tools.policy import rules
+from tcoder.tools.policy.command_verdicts import READING_TOOLS
 from tcoder.workspace import checks
 from tcoder.workspace.shell.shell import Shell
 
@@ -91,7 +92,7 @@ def open_shell(place: Place, spill: Path, *, interactive: bool) -> Opened:
             writable=writable,
             network=settings.network == "on",
             allowed_hosts=settings.allow_hosts if settings.network == "allowlist" else (),
-            hidden=(folders.config, folders.state, folders.data),
+            hidden=(folders.config, folders.state, folders.data, *_denied(place)),
             overlay=report.overlay,
         )
         return Opened(shell(sandbox=box), report.mode, writable=writable)
@@ -111,6 +112,16 @@ def open_shell(place: Place, spill: Path, *, interactive: bool) -> Opened:
     less = reduced.Reduced(place.root, mode, writable=writable, network=settings.network == "on")
     notice = f"{notice}, and runs with reduced containment: {reduced.SAID[mode]}. {report.fix}"
     return Opened(shell(sandbox=less), "reduced", True, notice, writable)
+
+
+def _denied(place: Place) -> tuple[Path, ...]:
+    """What rules deny to read, where they name a file or a folder: commands do not even see it."""
+    found: list[Path] = []
+    for rule in rules_of(place.settings):
+        name = rule.match.removesuffix("/*")
+        if rule.decision == "deny" and rule.tool in READING_TOOLS and name and not set(name) & set("*?["):
+            found.append(place.root / name)
+    return tuple(path for path in found if path.exists())
 
 
 def find_checks(place: Place, options: Options) -> CheckCommand | None:

@@ -1,9 +1,13 @@
 """A task without an interface: the session, its signals, its exit code."""
 
 import asyncio
+import fcntl
 import os
 import signal
+import stat
+import struct
 import sys
+import termios
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +16,7 @@ from tcoder.agent.session import Session
 from tcoder.app.build import Opened, open_session
 from tcoder.app.options import Options
 from tcoder.app.place import find_place
+from tcoder.app.printing import complain
 from tcoder.frontends import headless as headless_front
 from tcoder.protocol.errors import UsageError
 from tcoder.protocol.ops import Close
@@ -30,6 +35,8 @@ SIGNALS: dict[signal.Signals, Reason] = {
 async def headless(options: Options) -> int:
     """Do the task, print the result, return the exit code."""
     task = read_task(options)
+    if not options.quiet and "-" not in (options.task, options.log) and _has_input():
+        complain("standard input is not read: the task is its text alone (--task - reads the task, --log - a log)")
     place = find_place(options)
     if options.path == "." and (wide := wide_folder(place.root)):
         raise UsageError(f"{wide}, not a project", "start in a project, or say -C and the folder if you mean all of it")
@@ -90,6 +97,19 @@ def read_task(options: Options) -> str:
             f"the task is longer than {MAX_TASK} characters", "put long material in a file and name it in the task"
         )
     return text
+
+
+def _has_input() -> bool:
+    """Whether something waits to be read on standard input; reads nothing and never blocks."""
+    try:
+        status = os.fstat(0)
+        if stat.S_ISREG(status.st_mode):
+            return status.st_size > 0
+        if not (stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode)):
+            return False
+        return struct.unpack("i", fcntl.ioctl(0, termios.FIONREAD, bytes(4)))[0] > 0
+    except OSError:
+        return False  # it is closed, or does not say
 
 
 def _read_log(name: str) -> str:

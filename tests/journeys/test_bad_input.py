@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,34 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             pytest.fail(f"{path.name} never came: {process.communicate()}")
+
+
+def test_input_that_nobody_asked_for_is_told_of_and_not_read(desk: Desk, serve: Any, tmp_path: Path) -> None:
+    server = serve(*[{"text": "Nothing."}] * 5)
+    where = ("--base-url", server.url, "-m", "x")
+    piped = desk.run("--task", "what is here?", *where, stdin="a long log\n")
+    assert piped.code == 0 and piped.err.count("standard input is not read") == 1
+    assert "a long log" not in str(server.requests[0].body)
+    (tmp_path / "log").write_text("a long log\n")
+    command = [sys.executable, "-m", "tcoder", "--task", "what is here?", *where]
+    with (tmp_path / "log").open() as file:
+        done = subprocess.run(
+            command, cwd=desk.root, env=desk.environment(), stdin=file, capture_output=True, text=True, timeout=50
+        )
+    assert "standard input is not read" in done.stderr
+    for arguments, stdin in (
+        (("--task", "-"), "what is here?"),
+        (("--task", "what is here?"), ""),
+        (("-q", "-p", "?"), "x"),
+    ):
+        ended = desk.run(*arguments, *where, stdin=stdin)
+        assert ended.code == 0 and "standard input" not in ended.err
+
+
+def test_an_open_pipe_without_data_holds_nothing_up(desk: Desk, serve: Any) -> None:
+    server = serve({"text": "Nothing."})
+    process = desk.start("--task", "what is here?", "--base-url", server.url, "-m", "x")
+    assert process.stdin is not None and process.stderr is not None
+    assert process.wait(timeout=40) == 0  # the pipe is open all the time
+    assert "standard input" not in process.stderr.read()
+    process.communicate()
