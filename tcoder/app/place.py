@@ -62,7 +62,9 @@ def find_place(options: Options) -> Place:
     """The repository around the given path, with its settings. Raises `UsageError`, `WorkspaceError`."""
     start = Path(options.path).expanduser()
     if not start.is_dir():
-        raise UsageError(f"{options.path} is not a folder")
+        raise UsageError(
+            f"{options.path} is not a folder", "`tcoder --help` lists the commands; a task goes behind --task"
+        )
     root = repository.find_root(start.resolve())
     user_file = Path(options.config_file) if options.config_file else None
     folders_only = load_config(os.environ, {})

@@ -4,7 +4,7 @@ import sys
 
 from tcoder.app.options import Options
 from tcoder.app.place import find_place
-from tcoder.app.printing import say, say_json
+from tcoder.app.printing import complain, say, say_json
 from tcoder.index import Index
 from tcoder.protocol.errors import UsageError
 
@@ -34,6 +34,8 @@ async def run(options: Options) -> int:
         say(f"{symbol.score:8.2f}  {symbol.path}:{symbol.line}  {symbol.kind} {symbol.name}\n")
         if options.why:
             say("".join(f"          {reason}\n" for reason in symbol.why))
+    if not found.files and not found.symbols:
+        complain("nothing here fits; name a file, a function, or words that stand in the code")
     if found.index.complete < 1:
         sys.stderr.write(f"the index is {found.index.complete:.0%} complete\n")
     return 0
