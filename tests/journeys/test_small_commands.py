@@ -136,4 +136,4 @@ def test_two_edits_of_a_file_are_one_diff_at_the_end_of_a_run(desk: Desk, serve:
 def test_a_text_that_fits_nothing_is_told(desk: Desk) -> None:
     ended = desk.run("locate", "zzqq xxyy")
     assert (ended.code, ended.out) == (0, "") and "nothing here fits" in ended.err
-    assert "nothing" not in desk.run("locate", "double").err
+    assert "nothing" not in desk.run("locate", "calc.py").err
