@@ -66,9 +66,7 @@ def list_files(root: Path) -> Listing:
     names = _decode(listed) if listed is not None else _walk(root)
     if names is None:
         return Listing({}, f"more than {MAX_ENTRIES:,} files")
-    environments = tuple(
-        name.removesuffix(ENVIRONMENT_MARK) for name in names if name.endswith(f"/{ENVIRONMENT_MARK}")
-    )
+    environments = tuple(name.removesuffix(ENVIRONMENT_MARK) for name in names if name.endswith(f"/{ENVIRONMENT_MARK}"))
     names = [name for name in names if language_of(name) and not name.startswith(environments)]
     if len(names) > MAX_FILES:
         return Listing({}, f"more than {MAX_FILES:,} source files")
