@@ -20,7 +20,8 @@ MAX_ANSWER = 500
 async def answer(turn: Turn) -> Ending:
     """Show the best definitions, ask once. Raises `Halt`, `ModelError`."""
     places = await guided_place.find(turn)
-    shown = _code(turn, places.symbols)
+    names_code = bool(guided_place.mentions(turn.task).names)
+    shown = _code(turn, places.symbols, places.file if not names_code else "")
     if shown:
         turn.note("code", shown)
     request = ModelRequest(
@@ -37,16 +38,23 @@ def _recent(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(messages)[-REMEMBERED:]
 
 
-def _code(turn: Turn, hits: tuple[SymbolHit, ...]) -> str:
-    """The first definitions with their text, the others by name and place; bounded."""
+def _code(turn: Turn, hits: tuple[SymbolHit, ...], named: str) -> str:
+    """The beginning of the file that is asked about, when one is; the first definitions with their text, the others by
+    name and place; bounded."""
     parts: list[str] = []
-    for hit in hits[:SHOWN]:
+    wanted = [(named, 1, MAX_LINES)] if named else [(hit.path, hit.line, hit.end_line) for hit in hits[:SHOWN]]
+    for path, first, last in wanted:
         try:
-            file = turn.env.files.read_if_there(hit.path)
+            file = turn.env.files.read_if_there(path)
         except TcoderError:
             continue
         if file is not None:
-            lines = file.text.split("\n")[hit.line - 1 : hit.end_line][:MAX_LINES]
-            parts.append(f"{hit.path}:{hit.line}\n```\n" + "\n".join(lines) + "\n```")
+            lines = file.text.split("\n")[first - 1 : last][:MAX_LINES]
+            parts.append(f"{path}:{first}\n```\n" + "\n".join(lines) + "\n```")
+    if named:
+        hits = tuple(hit for hit in hits if hit.path == named)
+        return "\n".join((*parts, *(f"{hit.path}:{hit.line} {hit.signature or hit.name}" for hit in hits)))[
+            :MAX_CHARACTERS
+        ]
     parts += [f"{hit.path}:{hit.line} {hit.signature or hit.name}" for hit in hits[SHOWN:]]
     return "\n".join(parts)[:MAX_CHARACTERS]

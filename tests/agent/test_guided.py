@@ -136,6 +136,13 @@ async def test_not_to_know_the_tests_is_a_matter_of_usage(desk: Desk, serve: Any
     assert "not known how this project is tested" in outcome.reason and "--test-cmd CMD" in outcome.reason
 
 
+async def test_a_question_about_a_file_is_asked_with_the_file(desk: Desk, serve: Any) -> None:
+    fill_desk(desk, "LIMIT = 3\n\n\ndef add(a, b):\n    return a + b\n", "def test_ok(): ...\n")
+    server = serve({"text": "It adds."})
+    await repair(desk, server, "what does calc.py do?")
+    assert "LIMIT = 3" in server.requests[-1].raw.decode()
+
+
 async def test_a_question_is_answered(desk: Desk, serve: Any) -> None:
     outcome, _ = await repair(desk, serve({"text": "It adds."}), "what does add do?")
     assert (outcome.status, outcome.answer) == ("done", "It adds.")

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from support.desk import Desk, git
-from support.live import live, turn
+from support.live import live, turn, until
 
 from tcoder.agent.guided_place import mentions
 from tcoder.agent.guided_request import Target, is_request, written
-from tcoder.protocol.events import Located
+from tcoder.protocol.events import Located, Notice
+from tcoder.protocol.ops import Undo
 from tcoder.protocol.outcome import Outcome
 
 QUICK = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q"
@@ -108,6 +109,18 @@ async def test_what_breaks_tests_is_put_back_and_tried_again(desk: Desk, serve: 
     assert (outcome.status, outcome.verified, outcome.exit_code) == ("no_progress", None, 7)
     assert "broke tests" in outcome.reason
     assert "return sum((a, b))" in (desk.root / "calc.py").read_text()
+
+
+async def test_what_was_tried_and_taken_back_is_not_undone(desk: Desk, serve: Any) -> None:
+    fill(desk)
+    worse = {"text": fenced("def add(a, b):\n    return 0")}
+    options: dict[str, Any] = {"no_tests": False, "strategy": "guided", "test_cmd": QUICK}
+    async with live(desk, serve(worse, worse, {"text": "no"}), **options) as session:
+        await turn(session, "implement `add` anew")
+        assert [patch.cause.kind for patch in session.state.patches][:2] == ["edit", "rollback"]
+        events = await until(session, Notice, Undo())
+    assert isinstance(events[-1], Notice) and "nothing to undo" in events[-1].text
+    assert (desk.root / "calc.py").read_text() == CALC
 
 
 async def test_something_new_goes_to_the_file_that_is_named(desk: Desk, serve: Any) -> None:

@@ -296,6 +296,8 @@ class Ledger:
                 raise WorkspaceError(f"{patch_id} is undone already", "redo it, or choose another")
             return wanted
         own = [patch for patch in self.patches if not patch.undone and patch.cause.kind not in NOT_OURS]
+        while len(own) > 1 and _takes_back(own[-1], own[-2]):
+            del own[-2:]
         if not own:
             raise WorkspaceError("there is nothing to undo")
         return own[-1]
@@ -410,3 +412,9 @@ async def _own_store(root: Path, folder: Path) -> tuple[Git, Path]:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         await Git(folder).run("init", "--quiet", "--bare", "--template=", str(store))
     return Git(root, git_dir=store), store
+
+
+def _takes_back(patch: Patch, earlier: Patch) -> bool:
+    """Whether tcoder itself, in a turn, took back exactly what it had tried: nothing of both is left."""
+    within = patch.cause.kind == "rollback" and patch.cause.turn > 0
+    return within and (patch.before, patch.after) == (earlier.after, earlier.before)
