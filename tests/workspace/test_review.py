@@ -164,6 +164,26 @@ async def test_edit_split_and_undo(ledger: Ledger) -> None:
             review.split(found, hunk.id, old, new)
 
 
+async def test_a_split_outlives_the_next_look(ledger: Ledger) -> None:
+    root = ledger.git.root
+    put(root, {"a.txt": numbered(60, _5="five\nmore", _6="six")})
+    assert await ledger.record(AGENT)
+    found = await review_load.load(ledger)
+    parts = review.split(found, found.hunks[0].id, 1, 2)
+    parts = review.accept(parts, [parts.hunks[0].id])
+    again = review.carry_over(parts, found)
+    assert [(hunk.id, hunk.old, hunk.new, hunk.old_start, hunk.state) for hunk in again.hunks] == [
+        (hunk.id, hunk.old, hunk.new, hunk.old_start, hunk.state) for hunk in parts.hunks
+    ]
+    rejected = review.reject(again, [again.hunks[1].id])
+    await review_load.settle(ledger, rejected)
+    (left,) = review.carry_over(rejected, await review_load.load(ledger)).hunks
+    assert (left.new, left.state) == ((b"five\n", b"more\n"), "accepted")
+    put(root, {"a.txt": numbered(60, _5="five\nmore", _6="seven")})
+    (changed,) = review.carry_over(rejected, await review_load.load(ledger)).hunks
+    assert (changed.old, changed.state) == ((b"5\n", b"6\n"), "open")
+
+
 async def test_a_type_change_and_a_submodule(ledger: Ledger, tmp_path: Path) -> None:
     root = ledger.git.root
     (root / "quiet.txt").unlink()

@@ -176,21 +176,39 @@ def mark_stale(review: Review, now: Mapping[str, str]) -> Review:
 
 
 def carry_over(old: Review, fresh: Review) -> Review:
-    """A fresh review with the decisions of an old one, for hunks that are the same still."""
+    """A fresh review with the decisions of an old one, for hunks that are the same still. What was split stays split; a
+    part that is left alone, because the others were taken back, keeps what was decided about it."""
     decided = {hunk.id: hunk for hunk in old.hunks if hunk.state in ("accepted", "rejected") and not hunk.edited}
-    files = tuple(
-        replace(
-            file,
-            hunks=tuple(
-                replace(hunk, state=decided[hunk.id].state, reason=decided[hunk.id].reason)
-                if hunk.id in decided
-                else hunk
-                for hunk in file.hunks
-            ),
-        )
-        for file in fresh.files
-    )
+    parts = {_place(file, hunk): hunk for file in old.files for hunk in file.hunks if "." in hunk.id}
+    fresh = _split_again(old, fresh)
+
+    def same(file: ReviewFile, hunk: Hunk) -> Hunk:
+        known = decided.get(hunk.id) or decided.get(parts[place].id if (place := _place(file, hunk)) in parts else "")
+        return replace(hunk, state=known.state, reason=known.reason) if known else hunk
+
+    files = tuple(replace(file, hunks=tuple(same(file, hunk) for hunk in file.hunks)) for file in fresh.files)
     return replace(fresh, files=files)
+
+
+def _place(file: ReviewFile, hunk: Hunk) -> tuple[object, ...]:
+    return file.path, hunk.old_start, hunk.old, hunk.new
+
+
+def _split_again(old: Review, fresh: Review) -> Review:
+    """The cuts of an old review, in hunks that are the same still."""
+    for whole in fresh.hunks:
+        parts = [part for part in old.hunks if part.id.startswith(f"{whole.id}.") and not part.edited]
+        lines = tuple(line for part in parts for line in part.old), tuple(line for part in parts for line in part.new)
+        if len(parts) < 2 or lines != (whole.old, whole.new):
+            continue
+        cut: list[Hunk] = []
+        removed = added = 0
+        for part in parts:
+            run = Run(whole.old_start + removed, whole.old_start + added, part.old, part.new)
+            cut.append(replace(text_hunk(whole.id, run, whole.origin, kind=whole.kind), id=part.id))
+            removed, added = removed + len(part.old), added + len(part.new)
+        fresh = replace(_each(fresh, [whole.id], lambda _, cut=cut: cut), past=fresh.past)
+    return fresh
 
 
 def find(review: Review, hunk_name: str) -> Hunk:
