@@ -121,12 +121,32 @@ async def test_stray_keys_do_not_answer() -> None:
         panel.post_message(events.Paste("1"))
         await pilot.pause()
         clock[0] += 0.2
-        await pilot.press("enter", "y", "space")
+        await pilot.press("enter", "space")
         assert not any(isinstance(op, Decide) for op in ops(app))
         await pilot.press("1")
         await settle(pilot)
         assert ops(app)[-1] == Decide("q1", "once")
         assert prompt.text == "1" and prompt.has_focus
+
+
+async def test_a_question_does_not_take_what_is_being_written() -> None:
+    async with interface("ask") as (app, pilot):
+        await say(pilot, "go")
+        panel, prompt, clock = app.main.approval, app.main.prompt, [100.0]
+        panel._clock = lambda: clock[0]
+        prompt.focus()
+        await pilot.press(*"use")
+        panel.poll(last_typed=0.0, drafting=True)
+        await pilot.pause()
+        assert not panel.has_focus and "Tab answers" in text_of(app)
+        prompt.set_text("")
+        panel.poll(last_typed=0.0)
+        await pilot.pause()
+        clock[0] += 5
+        await pilot.press(*"also use tabs")
+        await settle(pilot)
+        assert prompt.text == "also use tabs" and prompt.has_focus
+        assert not any(isinstance(op, Decide) for op in ops(app))
 
 
 async def test_the_rule_can_be_edited_and_a_refusal_has_a_reason() -> None:

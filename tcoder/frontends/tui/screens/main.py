@@ -190,7 +190,7 @@ class MainScreen(PromptingScreen):
 
     def _on_tick(self) -> None:
         self._tick += 1
-        self.approval.poll(self.prompt.last_key_at)
+        self.approval.poll(self.prompt.last_key_at, drafting=bool(self.prompt.text))
         self._draw_bars()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -284,9 +284,11 @@ class MainScreen(PromptingScreen):
         self.show_screen(TextScreen("What is asked", lines, self.desk.palette))
 
     @on(ApprovalPanel.Left)
-    def _left_question(self) -> None:
+    def _left_question(self, event: ApprovalPanel.Left) -> None:
         self.prompt.last_key_at = time.monotonic()
         self.prompt.focus()
+        if event.typed:
+            self.prompt.insert(event.typed)
 
     @on(TranscriptView.Copy)
     async def _copy_block(self, event: TranscriptView.Copy) -> None:

@@ -8,10 +8,11 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 
 from tcoder.frontends import reviews
+from tcoder.frontends.cards import NoticeLine
 from tcoder.frontends.figures import plural
 from tcoder.frontends.lines import Line, line
 from tcoder.frontends.markdown import Row
-from tcoder.frontends.sanitise import clean
+from tcoder.frontends.sanitise import clean, clean_line
 from tcoder.frontends.tui import side_by_side
 from tcoder.frontends.tui.desk import Desk
 from tcoder.frontends.tui.screens.text import Page
@@ -47,6 +48,8 @@ class ReviewScreen(Screen[None]):
         self._rejected = 0  # rejections of this visit: each is a patch of its own, which `u` takes back
         self._reason: str | None = None
         self._split = self._wrap = False
+        self._note = ""  # stands until the next key
+        self._heard = len(desk.transcript.blocks)
         glyphs = desk.startup.ascii_glyphs
         self._head = LinesWidget(id="title", palette=desk.palette, ascii_glyphs=glyphs)
         self._files = Page((), desk.palette, widget_id="files", ascii_glyphs=glyphs)
@@ -79,6 +82,7 @@ class ReviewScreen(Screen[None]):
         return file.hunks[self._hunk] if file and file.hunks else None
 
     def _show(self, note: str = "") -> None:
+        self._note = note or self._note
         self._head.styles.height = 1
         self._head.show_lines([reviews.headline(self._state)])
         files = [reviews.file_line(file, marked=at == self._file) for at, file in enumerate(self._state.files)]
@@ -90,7 +94,7 @@ class ReviewScreen(Screen[None]):
             self._page.reveal(first, last)
         else:
             self._page.set_all([])
-        foot = self._foot_lines(note)
+        foot = self._foot_lines(self._note)
         self._foot.styles.height = len(foot)
         self._foot.show_lines(foot)
 
@@ -132,6 +136,15 @@ class ReviewScreen(Screen[None]):
             file = self._current_file
             self._hunk = max(0, min(self._hunk, len(file.hunks) - 1)) if file else 0
             self._show()
+        if news := self._news():
+            self._show(news)
+
+    def _news(self) -> str:
+        """What the session has said of a commit or as a warning since the last look: it stands behind this screen."""
+        fresh = self._desk.transcript.blocks[self._heard :]
+        self._heard += len(fresh)
+        said = [of for of in fresh if isinstance(of, NoticeLine) and (of.topic == "commit" or of.level != "info")]
+        return clean_line(said[-1].text) if said else ""
 
     # -- keys
 
@@ -139,6 +152,7 @@ class ReviewScreen(Screen[None]):
         event.stop()
         event.prevent_default()
         key = event.character if event.is_printable and event.character else event.key
+        self._note = ""
         if self._reason is not None:
             await self._type_reason(event)
         elif self._committing:

@@ -21,8 +21,9 @@ MOST_LINES = 10
 
 
 class ApprovalPanel(LinesWidget, can_focus=True):
-    """Shows the first of the pending questions. It takes the keys only when the person has stopped typing, ignores the
-    first ones, has no default answer, and no time limit ever answers for the person."""
+    """Shows the first of the pending questions. It takes the keys only when the person has stopped typing and no draft
+    is begun, ignores the first ones, has no default answer, gives letters that answer nothing back to the prompt, and
+    no time limit ever answers for the person."""
 
     DEFAULT_CSS = """
     ApprovalPanel { height: auto; display: none; padding: 0 1; background: $panel; border-left: thick $warning 50%; }
@@ -44,7 +45,11 @@ class ApprovalPanel(LinesWidget, can_focus=True):
             self.question = question
 
     class Left(Message):
-        """Back to the prompt without an answer."""
+        """Back to the prompt without an answer; `typed` is text that was meant for it."""
+
+        def __init__(self, typed: str = "") -> None:
+            super().__init__()
+            self.typed = typed
 
     def __init__(
         self, palette: Palette, *, ascii_glyphs: bool = False, clock: Callable[[], float] = time.monotonic
@@ -57,6 +62,7 @@ class ApprovalPanel(LinesWidget, can_focus=True):
         self._text = ""
         self._rule = ""
         self._hint = ""
+        self._drafting = False
 
     def show(self, questions: tuple[Question, ...]) -> None:
         """The questions that wait, oldest first."""
@@ -73,11 +79,12 @@ class ApprovalPanel(LinesWidget, can_focus=True):
             self._guard.left()
         self._draw()
 
-    def poll(self, last_typed: float) -> bool:
-        """Take the focus when it is time; True while the person is being waited for."""
+    def poll(self, last_typed: float, *, drafting: bool = False) -> bool:
+        """Take the focus when it is time, never from a draft; True while the person is being waited for."""
         if not self._questions:
             return False
-        if not self.has_focus and self._guard.may_take_focus(self._clock(), last_typed):
+        self._drafting = drafting and not self.has_focus
+        if not self.has_focus and not drafting and self._guard.may_take_focus(self._clock(), last_typed):
             self.focus()
         self._draw()
         return True
@@ -136,6 +143,8 @@ class ApprovalPanel(LinesWidget, can_focus=True):
             self._typing, self._text = "rule", self._rule or question.always
         elif key == "d":
             self.post_message(self.Full(question))
+        elif len(key) == 1 and key.isalpha():
+            self.post_message(self.Left(key))  # somebody writes a message
         else:
             self._hint = (
                 "press 1, 2, 3 or 4; Enter answers nothing" if always else "press 1 or 4; Enter answers nothing"
@@ -179,5 +188,7 @@ class ApprovalPanel(LinesWidget, can_focus=True):
             asked += approval.options(question, rule=self._rule, number=1, count=count, ready=ready, width=width)
         if self._hint:
             asked.append(line((self._hint, "warn")))
+        elif self._drafting:
+            asked.append(line(("Tab answers; your draft stays as it is", "dim")))
         self.styles.height = len(asked)
         self.show_lines(asked)
