@@ -28,6 +28,8 @@ def texts(row: Row, width: int) -> list[str]:
         ("한글한글한글", 5, ["한글", "한글", "한글"]),
         ("a  b", 2, ["a", "b"]),
         ("word " * 3, 5, ["word", "word", "word "]),
+        ("00000000000000 ", 7, ["0000000", "0000000"]),
+        ("word    ", 6, ["word  "]),
     ],
 )
 def test_wrap(text: str, width: int, lines: list[str]) -> None:

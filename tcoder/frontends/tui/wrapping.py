@@ -108,7 +108,7 @@ def _break(text: str, start: int, room: int) -> tuple[int, int]:
         if used >= room:
             break
     if at >= len(text):
-        return len(text), len(text)
+        return len(text) - max(used - room, 0), len(text)  # only blanks can stand out at the end
     if at == start:
         end = start + max(1, _chars(text[start : start + room], room))
         return end, end
