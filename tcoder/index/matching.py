@@ -30,6 +30,8 @@ _COUNTS = tuple(
     (mark & MAX_COUNT) + NAME_WEIGHT * bool(mark & IN_NAME) + PARENT_WEIGHT * bool(mark & IN_PARENT)
     for mark in range(256)
 )
+# in so few files a word that all of them have still says something
+FEW = 20
 
 
 class Postings(Protocol):
@@ -136,7 +138,11 @@ def match(
         if not postings:
             continue
         frequency = sum(len(posting.files) for posting in postings.values())
-        idf[term] = math.log(1 + (contents - frequency + 0.5) / (frequency + 0.5)) if frequency < contents else 0.0
+        idf[term] = (
+            math.log(1 + (contents - frequency + 0.5) / (frequency + 0.5))
+            if frequency < contents or contents <= FEW
+            else 0.0
+        )
         member = tuple(number for number, part in enumerate(parts) if term in part)
         found.append(_Term(idf[term] * terms[term], postings, idf[term], member))
         if term in wanted:

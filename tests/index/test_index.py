@@ -61,6 +61,16 @@ async def test_locate(index: Index) -> None:
     assert (found.index.complete, found.index.files) == (1.0, 5)
 
 
+async def test_one_file_alone_is_found(tmp_path: Path) -> None:
+    (tmp_path / "calc.py").write_text("def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return add(a, a)\n")
+    index = Index.open(tmp_path, tmp_path / "cache")
+    try:
+        found = await index.locate("where is double computed")
+        assert [hit.name for hit in found.symbols][:1] == ["double"]
+    finally:
+        await index.close()
+
+
 async def test_locate_from_a_trace(index: Index) -> None:
     trace = 'Traceback (most recent call last):\n  File "/srv/app/mail.py", line 6, in send_mail\nValueError: x\n'
     found = await index.locate(trace)
