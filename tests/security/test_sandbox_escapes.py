@@ -72,6 +72,10 @@ def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
     for folder in (
         "work/.git/hooks",
         "work/vendor/x/.git/hooks",
+        "work/vendor/store.git/objects",
+        "work/vendor/store.git/refs",
+        "work/vendor/.kept/worktrees/tree",
+        "work/vendor/tree",
         "home/.ssh",
         "home/.cache/pip",
         "spill",
@@ -80,6 +84,9 @@ def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
     ):
         (top / folder).mkdir(parents=True)
     (made.root / ".git/config").write_text("[core]\n")
+    (made.root / "vendor/store.git/HEAD").write_text("ref: refs/heads/main\n")
+    (made.root / "vendor/.kept/worktrees/tree/commondir").write_text("../..\n")
+    (made.root / "vendor/tree/.git").write_text("gitdir: ../.kept/worktrees/tree\n")
     (made.root / ".env").write_text(f"KEY={CANARY}\n")
     (made.root / "file").write_text("mine\n")
     (made.home / ".ssh/id_rsa").write_text(CANARY)
@@ -114,6 +121,9 @@ WRITES = [  # (case, command): each must fail and leave the host as it was
     ("git config", "echo evil >> .git/config"),
     ("git hook", "echo evil > .git/hooks/pre-commit"),
     ("A28 nested hook", "echo evil > vendor/x/.git/hooks/pre-commit"),
+    ("A28 commondir of a bare repository", "echo ../../evil > vendor/store.git/commondir"),
+    ("A28 commondir of a work tree", "echo ../../../../evil > vendor/.kept/worktrees/tree/commondir"),
+    ("A28 settings of a work tree's repository", "echo '[core]' > vendor/.kept/config"),
     ("A29 move .git", "mv .git moved"),
     ("A29 replace .git", "rm -rf .git && mkdir .git && touch .git/evil"),
     ("A29 move the root", "mv $PWD $PWD-moved"),

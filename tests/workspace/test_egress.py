@@ -58,6 +58,7 @@ ASKED = [
     ("GET http://evil\\@allowed.com/ HTTP/1.1", False),
     ("GET https://allowed.com/ HTTP/1.1", False),
     ("GET / HTTP/1.1", False),
+    ("GE\nT http://allowed.com/ HTTP/1.1", False),
     ("GET http://169.254.169.254/latest HTTP/1.1", False),
 ]
 
@@ -78,7 +79,10 @@ def test_a_plain_request_is_rewritten_for_its_target_only() -> None:
     assert request.head == (
         b"POST /a?b=1 HTTP/1.1\r\nhost: allowed.com:8080\r\ncontent-length: 3\r\nconnection: close\r\n\r\n"
     )
-    for smuggled in (b"Transfer-Encoding: chunked", b"Content-Length: 1\r\nContent-Length: 2", b"Content-Length: +1"):
+    for smuggled in (
+        b"Transfer-Encoding: chunked", b"Content-Length: 1\r\nContent-Length: 2", b"Content-Length: +1",
+        b"x\nhost: evil.com", b"x\ntransfer-encoding: chunked", b"x : y", b" x: y", b": y",
+    ):  # fmt: skip
         assert parse_request(b"POST http://allowed.com/ HTTP/1.1\r\n" + smuggled + b"\r\n\r\n") is None
 
 
@@ -92,7 +96,8 @@ PUBLIC = [
     ("93.184.216.34", True), ("10.0.0.1", False), ("127.0.0.1", False), ("169.254.169.254", False), ("::1", False),
     ("100.64.0.1", False), ("0.0.0.0", False), ("::ffff:10.0.0.1", False), ("64:ff9b::a00:1", False),
     ("2002:a00:1::", False), ("fd00::1", False), ("fe80::1%eth0", False), ("224.0.0.1", False),
-    ("2606:2800:220:1::1", True),
+    ("2606:2800:220:1::1", True), ("64:ff9b:1::a00:1", False), ("fec0::1", False), ("::127.0.0.1", False),
+    ("::ffff:0:127.0.0.1", False),
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ address that is not public is refused, so neither a redirect nor a changed DNS a
 import asyncio
 import contextlib
 import ipaddress
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -77,13 +78,16 @@ class Request(Struct, frozen=True):
     body_bytes: int = 0
 
 
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
 def parse_request(head: bytes) -> Request | None:
     """What a client asks for in the head of its request (up to the empty line); None when it is not understood."""
     try:
         lines = head.decode("ascii").split("\r\n")
         method, address, version = lines[0].split(" ")
         pairs = (line.partition(":") for line in lines[1:] if line)
-        headers = [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+        headers = [(name.lower(), value.strip()) for name, _, value in pairs]
         parts = urlsplit(f"//{address}" if method == "CONNECT" else address)
         host, port = normal_host(parts.hostname or ""), parts.port
     except ValueError:
@@ -92,6 +96,8 @@ def parse_request(head: bytes) -> Request | None:
         return None
     if any(character < " " for _, value in headers for character in value):
         return None
+    if not all(map(_TOKEN.fullmatch, (method, *(name for name, _ in headers)))):
+        return None  # a line break in a name would be a second header to whoever reads it
     if method == "CONNECT":
         return Request(Target(host, port), True) if port and not parts.path else None
     if parts.scheme != "http" or any(name == "transfer-encoding" for name, _ in headers):
@@ -204,6 +210,8 @@ def is_public(address: str) -> bool:
             return inner.is_global
         if parsed in ipaddress.ip_network("64:ff9b::/96"):
             return ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF).is_global
+        if parsed not in ipaddress.ip_network("2000::/3"):
+            return False  # nothing else is given out for the internet, and much of it leads to private addresses
     return parsed.is_global and not parsed.is_multicast
 
 

@@ -101,11 +101,11 @@ def guarded(root: Path) -> Guarded:
         elif name not in PROTECTED_WHEN_PRESENT:
             missing.append(path)
     found = look(root)
-    for path in (*found.kept, *(folder / "config" for folder in found.bare), *(one / "hooks" for one in found.bare)):
+    # of a repository everything decides what git runs: `commondir` of a work tree names another one's settings
+    for path in (*found.kept, *found.bare):
         present += _real(path)
-    git_dir = _linked_git_dir(root / ".git")
-    if git_dir is not None:
-        present += [path for path in git_dir if path.exists()]
+    for entry in (root / ".git", *(path for path in found.kept if path.name == ".git")):
+        present += [path for path in _linked_git_dir(entry) or () if path.exists()]
     return Guarded(tuple(present), tuple(missing), found.linked, found.note)
 
 
