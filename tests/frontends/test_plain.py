@@ -11,7 +11,17 @@ from tcoder.frontends import plain
 from tcoder.frontends.plain.reading import SlashCompleter
 from tcoder.frontends.startup import Startup
 from tcoder.protocol.handles import Connect, SessionHandle
-from tcoder.protocol.ops import Close, Decide, Interrupt, RunShell, SetVariant, Submit
+from tcoder.protocol.ops import (
+    Close,
+    CommitAccepted,
+    Decide,
+    Interrupt,
+    JudgeHunks,
+    Rollback,
+    RunShell,
+    SetVariant,
+    Submit,
+)
 from tcoder.protocol.queries import SessionChoice
 from tests.support.open_story import open_story
 from tests.support.scripted_session import ScriptedSession
@@ -96,7 +106,9 @@ async def test_a_refusal_has_a_reason_and_the_end_of_input_refuses() -> None:
 
 
 async def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    _, ops, _ = await run("fixed", "!ls", "/fast", "/nonsense", "/dock", "/context", "/checkpoints", "/new", "/help")
+    _, ops, _ = await run(
+        "fixed", "!ls", "/fast", "/nonsense", "/dock", "/context", "/checkpoints", "", "/new", "/help"
+    )
     out = capsys.readouterr().out
     assert ops[:2] == [RunShell("ls"), SetVariant("fast")]
     for text in (
@@ -109,6 +121,38 @@ async def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert text in out
     assert ops.count(Close("quit")) == 2  # the first session, and the new one
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (("1", "q"), [JudgeHunks(("h1",), "accepted")]),
+        (("1", "1", "1", ""), [JudgeHunks((name,), "accepted") for name in ("h1", "h3", "h4")]),
+        (("2", "3 no", "2", "2", "yes", "Enter", ""), []),  # one's own hunk is not taken back
+        (("3 no log", "q"), [JudgeHunks(("h1",), "rejected", "no log")]),
+        (("4", "", ""), [JudgeHunks(("h1", "h4"), "accepted")]),
+        (("4", "commit"), [JudgeHunks(("h1", "h4"), "accepted"), CommitAccepted("a subject")]),
+        (("4", "another subject", "commit"), [JudgeHunks(("h1", "h4"), "accepted"), CommitAccepted("another subject")]),
+    ],
+)
+async def test_a_commit_needs_its_word(answers: tuple[str, ...], expected: list[object]) -> None:
+    _, ops, _ = await run("fixed", "/commit a subject", *answers)
+    assert [op for op in ops if isinstance(op, JudgeHunks | CommitAccepted)] == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("/rewind", ""), []),
+        (("/rewind", "9"), []),
+        (("/rewind", "1", ""), []),
+        (("/rewind", "1", "1"), [Rollback("k1")]),
+        (("/rewind p1", "2"), [Rollback("p1", conversation=True)]),
+    ],
+)
+async def test_going_back_needs_a_choice(lines: tuple[str, ...], expected: list[object]) -> None:
+    _, ops, _ = await run("fixed", *lines)
+    assert [op for op in ops if isinstance(op, Rollback)] == expected
 
 
 async def test_foreign_text_is_only_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,9 @@ from tcoder.protocol.events import (
     ApprovalChanged,
     MessageQueued,
     MessageUnqueued,
+    Notice,
     PlanChanged,
+    Progress,
     ToolFinished,
     ToolStarted,
     TurnFinished,
@@ -16,7 +18,19 @@ from tcoder.protocol.events import (
 )
 from tcoder.protocol.handles import Connect, SessionHandle
 from tcoder.protocol.messages import ToolCall, ToolResult, ToolSpec
-from tcoder.protocol.ops import Interrupt, JudgeHunks, Op, RunShell, SetApproval, SetPlan, SetVariant, Submit, TakeBack
+from tcoder.protocol.ops import (
+    CommitAccepted,
+    Interrupt,
+    JudgeHunks,
+    Op,
+    Rollback,
+    RunShell,
+    SetApproval,
+    SetPlan,
+    SetVariant,
+    Submit,
+    TakeBack,
+)
 from tcoder.protocol.outcome import Outcome
 from tcoder.protocol.permissions import Rule
 from tcoder.protocol.queries import (
@@ -163,6 +177,12 @@ def respond(op: Op, session: ScriptedSession) -> None:
             session.send(PlanChanged(op.steps, "person"))
         case JudgeHunks():
             judge(op, session)
+            session.send(Progress(""))
+        case CommitAccepted():
+            session.send(Notice("info", "commit", "committed 1234567"))
+            session.send(Progress(""))
+        case Rollback():
+            session.send(Progress(""))
         case RunShell():
             call = ToolCall(f"u{len(session.ops)}", "shell", "{}")
             session.send(ToolStarted(call, op.command))

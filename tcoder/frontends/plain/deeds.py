@@ -11,8 +11,9 @@ from tcoder.frontends.blocks import source
 from tcoder.frontends.cards import ModelSaid, NoticeLine
 from tcoder.frontends.docks import dock
 from tcoder.frontends.lines import plain as plain_line
+from tcoder.frontends.plain import changes
+from tcoder.frontends.plain.asking import ask
 from tcoder.frontends.plain.runner import Deed, LineMode
-from tcoder.frontends.present import diff_lines
 from tcoder.frontends.sanitise import clean
 from tcoder.protocol.errors import TcoderError
 from tcoder.protocol.host import Host, ReportName
@@ -33,7 +34,6 @@ from tcoder.protocol.ops import (
     Undo,
 )  # fmt: skip
 from tcoder.protocol.queries import (
-    ChangePreview,
     ContextReport,
     ExplainVariant,
     ListModels,
@@ -41,19 +41,14 @@ from tcoder.protocol.queries import (
     ListSessions,
     ListTools,
     ModelList,
-    PreviewChange,
     Query,
     ReadContext,
     ReadStatus,
-    ReadTimeline,
-    Reply,
     RuleList,
     SessionChoice,
     SessionList,
     StatusReport,
-    Timeline,
     ToolList,
-    Unavailable,
     VariantReport,
 )  # fmt: skip
 
@@ -75,20 +70,9 @@ def _turn(make: Callable[[str], Op]) -> Deed:
     return deed
 
 
-async def _ask(mode: LineMode, query: Query, kind: type[T]) -> T | None:
-    if mode.session is None:
-        return None
-    reply: Reply = await mode.session.query(query)
-    if isinstance(reply, kind):
-        return reply
-    if isinstance(reply, Unavailable):
-        mode.say(clean(reply.reason))
-    return None
-
-
 def _report(query: Query, kind: type[T], text: Callable[[T], str]) -> Deed:
     async def deed(mode: LineMode, rest: str) -> None:  # noqa: ARG001  a report takes no argument
-        found = await _ask(mode, query, kind)
+        found = await ask(mode, query, kind)
         if found is not None:
             mode.say(text(found))
 
@@ -120,7 +104,7 @@ async def auto(mode: LineMode, rest: str) -> None:
 async def model(mode: LineMode, rest: str) -> None:
     if rest:
         await mode.submit(SetModel(rest))
-    elif (found := await _ask(mode, ListModels(), ModelList)) is not None:
+    elif (found := await ask(mode, ListModels(), ModelList)) is not None:
         mode.say(explain.columns([(of.id, of.note) for of in found.models]))
 
 
@@ -151,7 +135,7 @@ async def setup(mode: LineMode, rest: str) -> None:
                     "\n".join(f"/setup local {of.id}   {firstrun.describe(of)}" for of in (await host.offers()).local)
                 )
             case "demo":
-                await _switch(mode, SessionChoice("demo"))
+                await mode.switch(SessionChoice("demo"))
                 mode.say("say: make the failing test pass")
             case "look":
                 mode.say("/diff, /checkpoints, /resume and !command need no model")
@@ -177,7 +161,7 @@ async def _key(mode: LineMode, host: Host, model: str, *, ask: bool) -> None:
 
 async def _use(mode: LineMode, host: Host, model: str) -> None:
     host.use(model)
-    await _switch(mode, SessionChoice("new"))
+    await mode.switch(SessionChoice("new"))
     mode.say(f"[model: {clean(model)}]")
 
 
@@ -203,24 +187,6 @@ async def approval(mode: LineMode, rest: str) -> None:
         mode.say(f"the mode is {mode.view.approval}; /mode takes one of " + ", ".join(MODES))
 
 
-async def review(mode: LineMode, _: str) -> None:
-    found = await _ask(mode, PreviewChange(), ChangePreview)
-    if found is not None:
-        mode.show(diff_lines(found.diff) if found.diff.strip() else ())
-        if not found.diff.strip():
-            mode.say("nothing changed")
-
-
-async def timeline(mode: LineMode, _: str) -> None:
-    found = await _ask(mode, ReadTimeline(), Timeline)
-    if found is not None:
-        rows = [
-            (of.id, of.time[11:16], of.kind, of.cause, f"+{of.insertions} -{of.deletions}", of.checks)
-            for of in found.entries
-        ]
-        mode.say(explain.columns(rows) or "no checkpoint yet")
-
-
 def _section(name: str) -> Deed:
     async def deed(mode: LineMode, rest: str) -> None:  # noqa: ARG001  takes no argument
         mode.say("\n".join(plain_line(line) for line in dock(mode.view, 40, only=name, rows=200)[1:]))
@@ -230,22 +196,17 @@ def _section(name: str) -> Deed:
 
 async def resume(mode: LineMode, rest: str) -> None:
     if rest:
-        await _switch(mode, SessionChoice("resume", rest))
-    elif (found := await _ask(mode, ListSessions(), SessionList)) is not None:
+        await mode.switch(SessionChoice("resume", rest))
+    elif (found := await ask(mode, ListSessions(), SessionList)) is not None:
         mode.say(explain.columns([(of.id, of.updated[:16], of.title) for of in found.sessions]) or "no stored session")
 
 
 async def new(mode: LineMode, _: str) -> None:
-    await _switch(mode, SessionChoice("new"))
+    await mode.switch(SessionChoice("new"))
 
 
 async def fork(mode: LineMode, rest: str) -> None:
-    await _switch(mode, SessionChoice("fork", mode.view.session_id, rest))
-
-
-async def _switch(mode: LineMode, choice: SessionChoice) -> None:
-    await mode.close()
-    await mode.open(choice)
+    await mode.switch(SessionChoice("fork", mode.view.session_id, rest))
 
 
 async def write(mode: LineMode, rest: str) -> None:
@@ -346,9 +307,7 @@ DEEDS: dict[str, Deed] = {
     "mode.set": approval,
     "permissions.show": _report(ListRules(), RuleList, explain.rules),
     "tools.show": _report(ListTools(), ToolList, explain.tools),
-    "review.open": review,
-    "review.commit": review,
-    "timeline.open": timeline,
+    **changes.DEEDS,
     "checkpoint.make": _op(lambda rest: MakeCheckpoint(rest)),
     "patch.undo": _op(lambda rest: Undo(rest)),
     "patch.redo": _op(lambda rest: Redo(rest)),

@@ -16,6 +16,9 @@ from prompt_toolkit.history import InMemoryHistory
 from tcoder.frontends import commands
 from tcoder.protocol.queries import UserCommand
 
+PROMPT_END = ("[ZeroWidthEscape]", "\x1b]133;B\x07")
+"""Tells the terminal where the prompt ends and the input begins."""
+
 
 class Reader(Protocol):
     async def line(self, prompt: str, *, answer: bool = False, secret: bool = False) -> str | None:
@@ -64,11 +67,12 @@ class EditingReader:
             history=InMemoryHistory(list(history)), completer=completer, complete_while_typing=False
         )
         self._answers: PromptSession[str] = PromptSession()
+        self._marks = os.environ.get("TERM") != "linux"
 
     async def line(self, prompt: str, *, answer: bool = False, secret: bool = False) -> str | None:
         if answer:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        text = FormattedText([("", prompt)])
+        text = FormattedText([("", prompt), *(() if answer or not self._marks else (PROMPT_END,))])
         try:
             if secret:
                 return await PromptSession[str]().prompt_async(text, is_password=True)

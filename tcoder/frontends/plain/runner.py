@@ -30,6 +30,7 @@ from tcoder.protocol.events import (
     ModelAnswered,
     PatchApplied,
     PermissionAsked,
+    Progress,
     Recorded,
     ToolFinished,
     TurnFinished,
@@ -80,6 +81,7 @@ class LineMode:
         self._streamed = ""
         self._quiet = asyncio.Event()
         self._did = asyncio.Event()
+        self._through = asyncio.Event()
         self._questions: asyncio.Queue[Question] = asyncio.Queue()
         self._follower: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
@@ -106,6 +108,8 @@ class LineMode:
             self._stream(item.text)
             return
         if not isinstance(item, Recorded):
+            if isinstance(item, Progress) and not item.text:
+                self._through.set()
             self.show(self._narrator.delta(item))
             return
         event = item.event
@@ -186,6 +190,7 @@ class LineMode:
         self.view, self.transcript = View(workspace=self.startup.workspace), Transcript()
         self._ended.clear()
         self._follower = asyncio.create_task(self._follow(self.session), name="follow the session")
+        await asyncio.sleep(0)  # from here on it listens: deltas are not kept for who comes late
         reply = await self.session.query(ListUserCommands())
         own = reply.commands if isinstance(reply, UserCommandList) else ()
         self.completer.user = (*self.startup.user_commands, *own)
@@ -194,6 +199,11 @@ class LineMode:
         if self.session is not None and not self._ended.is_set():
             await self.submit(Close("quit"))
         await self.ended()
+
+    async def switch(self, choice: SessionChoice) -> None:
+        """Leave this session for another one."""
+        await self.close()
+        await self.open(choice)
 
     async def ended(self) -> None:
         """Wait until everything that the session had to say was printed."""
@@ -210,6 +220,7 @@ class LineMode:
             self._ended.set()
             self._quiet.set()
             self._did.set()
+            self._through.set()
 
     async def do(self, text: str) -> None:
         """Do what a line asks for and wait until it is done."""
@@ -248,6 +259,15 @@ class LineMode:
         if not await self.submit(op):
             return False
         await self._until(self._did)
+        return True
+
+    async def settled(self, op: Op) -> bool:
+        """Submit something that is done between turns and wait until the session is through with it, whatever it says
+        then; False when it was refused at once."""
+        self._through.clear()
+        if not await self.submit(op):
+            return False
+        await self._until(self._through)
         return True
 
     async def submit(self, op: Op) -> bool:
