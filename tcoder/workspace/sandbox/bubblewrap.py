@@ -15,6 +15,7 @@ from tcoder.workspace.sandbox.paths import (
     Guarded,
     cache_folders,
     guarded,
+    listening_sockets,
     missing_caches,
     without_secrets,
 )
@@ -79,6 +80,7 @@ def arguments(
     options += _anchored(writable, protected)
     options += _hidden(view, private)
     options += _protected(writable, looks, private)
+    options += _deaf(writable, private)
     options += ["--ro-bind", str(private.channel), str(private.channel)]
     return Options(options, protected, tuple(one.note for one in looks if one.note))
 
@@ -156,6 +158,18 @@ def _hidden(view: View, private: PrivateFolder) -> list[str]:
         options += ["--ro-bind-try", str(path), str(path)]
     for folder in folders:
         options += ["--remount-ro", str(folder)]
+    return options
+
+
+def _deaf(writable: Sequence[Path], private: PrivateFolder) -> list[str]:
+    """An empty file over each socket of the host that is not out of sight already: services that listen there (a
+    container engine, an agent with keys) may do anything."""
+    options: list[str] = []
+    for path in listening_sockets():
+        real = Path(os.path.realpath(path))
+        out_of_sight = any(real.is_relative_to(folder) for folder in (*EMPTIED, "/dev", private.path))
+        if real.is_socket() and (not out_of_sight or any(real.is_relative_to(folder) for folder in writable)):
+            options += ["--ro-bind", str(private.empty_file()), str(real)]
     return options
 
 

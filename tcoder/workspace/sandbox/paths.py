@@ -46,6 +46,8 @@ CACHE_VARIABLES = (
     "UV_CACHE_DIR", "npm_config_cache", "NUGET_PACKAGES", "DENO_DIR", "BUN_INSTALL",
 )  # fmt: skip
 
+_LISTENS, _MOST_SOCKETS = 0x10000, 200
+
 PROTECTED_FOLDERS = (".git", ".tcoder", ".vscode", ".idea")
 PROTECTED_FILES = (".envrc", ".mcp.json", ".gitmodules")
 PROTECTED_WHEN_PRESENT = (
@@ -76,6 +78,21 @@ def cache_folders(home: Path, environment: Mapping[str, str]) -> list[Path]:
 def missing_caches(home: Path) -> list[Path]:
     """Caches that tools expect to be able to make."""
     return [home / name for name in _MADE_WHEN_MISSING if not os.path.lexists(home / name)]
+
+
+def listening_sockets(table: Path = Path("/proc/net/unix")) -> list[Path]:
+    """Unix sockets with a name in the file system at which somebody listens now: a file system that is read-only stops
+    nobody from talking to them."""
+    try:
+        lines = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return []
+    found: dict[Path, None] = {}
+    for line in lines:
+        parts = line.split(None, 7)
+        if len(parts) == 8 and int(parts[3], 16) & _LISTENS and parts[7].startswith("/"):
+            found[Path(parts[7])] = None
+    return list(found)[:_MOST_SOCKETS]
 
 
 class Guarded(Struct, frozen=True):
