@@ -164,3 +164,12 @@ def test_timeline_back_and_back_again_then_rename_and_export(desk: Desk, serve: 
         person.say("/resume")
         person.sees("the sign", "turn")
     assert "make the failing test pass" in (desk.root / "talk.md").read_text()
+
+
+def test_a_question_about_the_tests_shows_what_runs(desk: Desk, serve: Any) -> None:
+    call = {"name": "test", "arguments": {"select": ["test_calc.py::test_add"]}}
+    with working(desk, *to(serve({"calls": [call]}, {"text": "Good."})), "--test-cmd", "python -m pytest -q") as person:
+        person.say("run the test")
+        person.sees("▲ test  python -m pytest -q", "only test_calc.py::test_add", "asked because", "allow test *")
+        person.allows()
+        person.sees("Good.", "1 failed")
