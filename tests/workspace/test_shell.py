@@ -151,6 +151,7 @@ WAITING = [
     "read -rs -p 'Password: ' answer; echo got $answer",
     "python3 -c 'print(input(\"Proceed? [y/N] \"))'",
     "python3 -c 'import getpass; print(getpass.getpass())'",
+    "python3 -c 'import threading; t = threading.Thread(target=lambda: print(input())); t.start(); t.join()'",
     "bash -i",
 ]
 

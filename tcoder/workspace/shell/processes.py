@@ -16,6 +16,7 @@ from msgspec import Struct
 
 _PROC = Path("/proc")
 _READS = {"x86_64": ({0, 19}, {7, 23, 232, 270, 271, 281, 441}), "aarch64": ({63, 65}, {22, 72, 73, 441})}
+_MOST_THREADS = 64
 
 
 class Process(Struct, frozen=True):
@@ -163,32 +164,38 @@ def resident_bytes(pid: int) -> int:
 def waits_for_input(processes: Iterable[Process], terminal: int, *, open_line: bool) -> bool:
     """Whether a program sits on the terminal waiting to be typed at. `terminal` is the pty's master.
 
-    Sure when a process is inside read() on the terminal. A process that polls counts when the terminal was put into raw
+    Sure when a thread is inside read() on the terminal. A process that polls counts when the terminal was put into raw
     mode or the last line shown has no end (`open_line`), as at a prompt; a silent server polls too and does neither.
     """
     reads, polls = _READS.get(platform.machine(), _READS["x86_64"])
     raw = not termios.tcgetattr(terminal)[3] & termios.ICANON
     for process in processes:
-        call = _system_call(process.pid)
-        if call is None:
+        calls = _system_calls(process.pid)
+        if calls is None:
             if process.state == "S" and (raw or open_line):
                 return True
             continue
-        number, first = call
-        if number in reads and _is_terminal(process.pid, first):
-            return True
-        if number in polls and (raw or open_line) and _is_terminal(process.pid, 0):
-            return True
+        for number, first in calls:
+            if number in reads and _is_terminal(process.pid, first):
+                return True
+            if number in polls and (raw or open_line) and _is_terminal(process.pid, 0):
+                return True
     return False
 
 
-def _system_call(pid: int) -> tuple[int, int] | None:
-    """Number and first argument of the call a process is blocked in; (-1, -1) when it runs; None when not told."""
+def _system_calls(pid: int) -> list[tuple[int, int]] | None:
+    """Number and first argument of the calls in which threads of a process are blocked, the main thread first; None
+    when that is not told."""
+    tasks = _PROC / str(pid) / "task"
+    found: list[tuple[int, int]] = []
     try:
-        words = (_PROC / str(pid) / "syscall").read_text().split()
+        for thread in sorted(os.listdir(tasks), key=int)[:_MOST_THREADS]:
+            words = (tasks / thread / "syscall").read_text().split()
+            if len(words) > 2:
+                found.append((int(words[0]), int(words[1], 16)))
     except OSError:
-        return None
-    return (int(words[0]), int(words[1], 16)) if len(words) > 2 else (-1, -1)
+        return found or None
+    return found
 
 
 def _is_terminal(pid: int, descriptor: int) -> bool:
