@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from tcoder.protocol.display import DiffBlock
+from tcoder.index.well_formed import new_fault
+from tcoder.protocol.display import DiffBlock, TextBlock
 from tcoder.protocol.edits import Edit as EditRequest
 from tcoder.protocol.edits import Replace
 from tcoder.protocol.errors import PatchError
@@ -36,7 +37,8 @@ class Edit(Tool[EditArgs]):
 
 
 def apply(context: ToolContext, edits: tuple[EditRequest, ...]) -> Reply:
-    """Apply edits to the tree, all or none, and say what happened. Raises `PatchError`, `WorkspaceError`."""
+    """Apply edits to the tree, all or none, and say what happened, and what does not parse any more.
+    Raises `PatchError`, `WorkspaceError`."""
     read: dict[str, FileText] = {}
 
     def contents(path: str) -> FileText | None:
@@ -48,17 +50,21 @@ def apply(context: ToolContext, edits: tuple[EditRequest, ...]) -> Reply:
 
     result = apply_edits(edits, contents)
     context.files.commit_writes(result, {path: file.digest for path, file in read.items()})
+    faults: list[str] = []
     for path in result.paths:
         written = context.files.read_if_there(path)
         if written is None:
             context.seen.pop(path, None)
         else:
             context.seen[path] = written.digest
+            if found := new_fault(path, read[path].text if path in read else None, written.text):
+                faults.append(f"{path} does not parse any more: {found}")
     blocks = tuple(
         DiffBlock(change.path, result.diff_of(change.path), change.insertions, change.deletions)
         for change in result.changes
     )
-    return Reply(_summary(result), blocks)
+    shown = tuple(TextBlock(fault) for fault in faults)
+    return Reply("\n".join((_summary(result), *faults)), blocks + shown)
 
 
 def _refuse_stale(context: ToolContext, file: FileText) -> None:

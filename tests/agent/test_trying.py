@@ -194,6 +194,14 @@ async def test_a_change_by_a_command_is_held_against_the_tests_as_they_were(
     assert (played.outcome.verified, played.outcome.exit_code) == (verified, 0 if verified else 3)
 
 
+async def test_an_edit_after_which_a_file_does_not_parse_is_told_at_once(desk: Desk, serve: Any) -> None:
+    fill(desk)
+    mended = edit("return a + (", "return a + b")
+    played = await play(desk, serve, edit("return a - b", "return a + ("), mended, DONE, DONE, max_turns=4)
+    assert "calc.py does not parse any more: line 2: '(' was never closed" in played.results[0].content
+    assert "parse" not in played.results[1].content
+
+
 async def test_a_broken_file_is_not_progress_because_fewer_tests_fail(desk: Desk, serve: Any) -> None:
     fill(desk)  # two tests fail; with a file that does not load it is one failure, of the file
     played = await play(desk, serve, edit("return a - b", "return a - ("), TEST, DONE, DONE)
